@@ -1,0 +1,129 @@
+//! The few calls that the engine makes of a disk, as two traits.
+//!
+//! [`FileStorage`] is the real one, [`MemoryStorage`] one in memory. Tests bring their own, which
+//! fail, forget and cut the power.
+//!
+//! Names are plain file names without a separator. Every call may be made from any thread.
+
+mod file;
+mod map;
+mod memory;
+
+use std::io;
+use std::sync::Arc;
+
+pub use file::FileStorage;
+pub use memory::MemoryStorage;
+
+/// How a file's bytes are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Writes {
+    /// Mapped where the file system is known to allow it safely (ext2/3/4, tmpfs), else positioned.
+    #[default]
+    Auto,
+    /// Always through a memory map.
+    Mapped,
+    /// Always with positioned writes.
+    Positioned,
+}
+
+/// A directory that holds a store's files.
+///
+/// Errors are plain [`io::Error`]s; the engine adds the place. A name that is not there is
+/// [`io::ErrorKind::NotFound`], one that is there already [`io::ErrorKind::AlreadyExists`].
+pub trait Storage: Send + Sync + 'static {
+    /// The name of this directory for messages.
+    fn place(&self) -> String;
+
+    /// All names in the directory, in any order.
+    fn list(&self) -> io::Result<Vec<String>>;
+
+    /// Creates the file `name`, empty, for reading and writing; fails if it is there.
+    fn create(&self, name: &str) -> io::Result<Arc<dyn StorageFile>>;
+
+    /// Opens the regular file `name`; never follows a link, never blocks on a FIFO: anything that
+    /// is not a regular file is [`io::ErrorKind::InvalidInput`].
+    fn open(&self, name: &str) -> io::Result<Arc<dyn StorageFile>>;
+
+    /// Gives the file `from` the name `to`, replacing what had it.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Removes the file `name`.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Makes all names of the directory durable.
+    fn sync_directory(&self) -> io::Result<()>;
+
+    /// Takes the exclusive lock on the file `name`, created if it is not there, and writes `holder`
+    /// into it; `None` if another holds it. The lock ends when the returned value is dropped.
+    fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn StorageLock>>>;
+}
+
+/// A held lock; dropping it gives it up.
+pub trait StorageLock: Send + Sync {}
+
+/// An open file.
+pub trait StorageFile: Send + Sync {
+    /// Its length in bytes.
+    fn bytes(&self) -> io::Result<u64>;
+
+    /// Reads into `buffer` from `offset`; returns how many bytes, 0 only at the end of the file.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Writes `bytes` at `offset`; returns how many of them were written.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Makes everything written to this file so far durable.
+    fn sync(&self) -> io::Result<()>;
+
+    /// From now on writes go the way `writes` says, as far as this storage can. The file must be as
+    /// long as it will ever be, and written in full.
+    fn prepare(&self, writes: Writes) -> io::Result<()>;
+
+    /// Whether writes go through a memory map.
+    fn is_mapped(&self) -> bool {
+        false
+    }
+}
+
+/// Reads from `offset` until `buffer` is full or the file ends; returns how many bytes.
+pub(crate) fn read_full(file: &dyn StorageFile, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(offset + done as u64, rest) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// What became of a write of several bytes.
+pub(crate) enum Written {
+    /// All of it.
+    All,
+    /// Nothing, for the reason given.
+    Nothing(io::Error),
+    /// A part, then the reason given.
+    Part(io::Error),
+}
+
+/// Writes all of `bytes` at `offset`, going on after short writes and interruptions.
+pub(crate) fn write_full(file: &dyn StorageFile, offset: u64, bytes: &[u8]) -> Written {
+    let mut done = 0;
+    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+        let error = match file.write_at(offset + done as u64, rest) {
+            Ok(0) => io::Error::from(io::ErrorKind::WriteZero),
+            Ok(count) => {
+                done += count;
+                continue;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => error,
+        };
+        return if done == 0 { Written::Nothing(error) } else { Written::Part(error) };
+    }
+    Written::All
+}
