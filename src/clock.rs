@@ -1,0 +1,117 @@
+//! Time and chance, the only place that asks for either; tests bring their own.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::ids::Ticks;
+
+/// Where the engine's time comes from.
+pub trait Clock: Send + Sync + 'static {
+    /// Wall-clock time since the Unix epoch. Asked once, when a store is opened.
+    fn wall(&self) -> Duration;
+
+    /// Time since any fixed moment; never goes back. A resolution of 10 milliseconds is enough.
+    fn monotonic(&self) -> Duration;
+}
+
+/// Where a store's identity and the salts of its segments come from.
+pub trait Entropy: Send + Sync + 'static {
+    /// Fills `bytes` with random bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of the source.
+    fn fill(&self, bytes: &mut [u8]) -> io::Result<()>;
+}
+
+/// The clocks of the system, the coarse ones where there are such.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+#[cfg(target_os = "linux")]
+impl Clock for SystemClock {
+    fn wall(&self) -> Duration {
+        duration(rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse))
+    }
+
+    fn monotonic(&self) -> Duration {
+        duration(rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn duration(time: rustix::time::Timespec) -> Duration {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Clock for SystemClock {
+    fn wall(&self) -> Duration {
+        let now = std::time::SystemTime::now();
+        now.duration_since(std::time::UNIX_EPOCH).unwrap_or(Duration::ZERO)
+    }
+
+    fn monotonic(&self) -> Duration {
+        static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+        START.get_or_init(std::time::Instant::now).elapsed()
+    }
+}
+
+/// The random source of the system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemEntropy;
+
+impl Entropy for SystemEntropy {
+    #[cfg(target_os = "linux")]
+    fn fill(&self, bytes: &mut [u8]) -> io::Result<()> {
+        let mut done = 0;
+        while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            done += rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty())?;
+        }
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn fill(&self, bytes: &mut [u8]) -> io::Result<()> {
+        use std::hash::{BuildHasher, Hasher, RandomState};
+        for chunk in bytes.chunks_mut(8) {
+            let word = RandomState::new().build_hasher().finish().to_le_bytes();
+            chunk.iter_mut().zip(word).for_each(|(byte, random)| *byte = random);
+        }
+        Ok(())
+    }
+}
+
+/// The time of records: never less than the newest in the journal, and monotonic from there on.
+#[derive(Clone)]
+pub(crate) struct Timeline {
+    clock: Arc<dyn Clock>,
+    start: Ticks,
+    start_monotonic: Duration,
+}
+
+impl Timeline {
+    /// Begins at the wall clock or at `newest`, whichever is later.
+    pub(crate) fn begin(clock: Arc<dyn Clock>, newest: Ticks) -> Timeline {
+        let wall = ticks(clock.wall());
+        let start_monotonic = clock.monotonic();
+        Timeline { clock, start: wall.max(newest), start_monotonic }
+    }
+
+    pub(crate) fn now(&self) -> Ticks {
+        let elapsed = self.monotonic().saturating_sub(self.start_monotonic);
+        Ticks(self.start.0.saturating_add(ticks(elapsed).0))
+    }
+
+    pub(crate) fn monotonic(&self) -> Duration {
+        self.clock.monotonic()
+    }
+}
+
+/// A duration as ticks, rounded down.
+pub(crate) fn ticks(duration: Duration) -> Ticks {
+    let ticks = duration.as_millis() / u128::from(Ticks::MILLISECONDS);
+    Ticks(u64::try_from(ticks).unwrap_or(u64::MAX))
+}
