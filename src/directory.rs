@@ -21,7 +21,7 @@ const SLOT_PREFIX: &str = "slot-";
 const SLOT_DIGITS_MIN: usize = 6;
 const NEW_SUFFIX: &str = ".new";
 const AWAY_SUFFIX: &str = ".away";
-/// Larger writes make larger pages in the page cache, and then each sync of one record writes those.
+/// Larger writes make larger pages in the page cache, and each sync of one record writes those.
 const ZEROS: &[u8] = &[0; 4096];
 const HOLDER_BYTES_MAX: usize = 32;
 
@@ -99,8 +99,8 @@ pub(crate) enum MakeSlotError {
     /// Nothing is left but, where even the removal failed, a `.new` that the next attempt or the
     /// next open removes. The store goes on.
     Failed(Error),
-    /// A sync failed, of the file or of the directory. What the system holds for written may be lost
-    /// without a further word: the store must be poisoned (rule 15).
+    /// A sync failed, of the file or of the directory. What the system holds for written may be
+    /// lost without a further word: the store must be poisoned (rule 15).
     Fatal(Error),
 }
 
@@ -234,7 +234,7 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// - [`MakeSlotError::Failed`]: with [`Error::NoSpace`] if the disk is full, else [`Error::Io`].
+    /// - [`MakeSlotError::Failed`]: [`Error::NoSpace`] if the disk is full, else [`Error::Io`].
     /// - [`MakeSlotError::Fatal`]: a sync failed.
     pub(crate) fn make_slot(
         &self,

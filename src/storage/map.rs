@@ -1,12 +1,12 @@
 //! A file mapped into memory, written by copying into the map; the only unsafe code of this crate.
 //!
 //! Invariants: (1) the mapping stays where it is until this value is dropped, so that a write needs
-//! no lock; giving the map up unlocks and drops its pages, not its addresses. (2) The memory is only
-//! ever touched as whole atomic words, so that not even wrong calls make a data race of it. (3) It
+//! no lock; giving the map up unlocks and drops its pages, not its addresses. (2) The memory is
+//! only touched as whole atomic words, so that not even wrong calls make a data race of it. (3) It
 //! is never read but to complete a word; reading is done with positioned reads.
 //!
-//! What no code can prevent: if a foreign hand cuts the file short or the device fails, a store into
-//! the map ends the process (SIGBUS). For the journal that is a kill like any other.
+//! What no code can prevent: if a foreign hand cuts the file or the device fails, a store into the
+//! map ends the process (SIGBUS). For the journal that is a kill like any other.
 
 #![allow(
     unsafe_code,
@@ -35,7 +35,7 @@ mod linux {
     }
 
     impl Map {
-        /// Maps the first `bytes` bytes of `file`, which must be all of it; not used for writes yet.
+        /// Maps the first `bytes` bytes of `file`, which must be all; not used for writes yet.
         pub(in crate::storage) fn new(file: impl MmapAsRawDesc, bytes: u64) -> io::Result<Map> {
             let bytes = usize::try_from(bytes).map_err(io::Error::other)?;
             if bytes == 0 || !bytes.is_multiple_of(WORD_BYTES) {
@@ -62,7 +62,7 @@ mod linux {
                 let why = "mapped writes need MADV_POPULATE_WRITE (Linux 5.14)";
                 io::Error::new(io::ErrorKind::Unsupported, why)
             })?;
-            // Locked pages spare the append path a fault; the limit on them is often lower than that.
+            // Locked pages spare the append path a fault; the limit on them is often too low.
             let _ = self.raw.lock();
             self.is_used.store(true, Ordering::Release);
             Ok(())

@@ -96,7 +96,11 @@ fn check_name(name: &str) -> io::Result<()> {
 }
 
 /// Reads from `offset` until `buffer` is full or the file ends; returns how many bytes.
-pub(crate) fn read_full(file: &dyn StorageFile, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn read_full(
+    file: &dyn StorageFile,
+    offset: u64,
+    buffer: &mut [u8],
+) -> io::Result<usize> {
     let mut done = 0;
     while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
         match file.read_at(offset + done as u64, rest) {
