@@ -48,7 +48,7 @@ impl Group {
     /// Lanes whose tag may be `tag`; a wrong one is possible behind a right one.
     #[inline]
     fn with_tag(&self, tag: u64) -> u64 {
-        let [first, second] = self.control.map(|word| word ^ tag * EVERY_BYTE);
+        let [first, second] = self.control.map(|word| word ^ (tag * EVERY_BYTE));
         Group::lanes(
             first.wrapping_sub(EVERY_BYTE) & !first,
             second.wrapping_sub(EVERY_BYTE) & !second,
@@ -68,7 +68,7 @@ impl Group {
     #[inline]
     fn lane(bits: u64) -> usize {
         let bit = bits.trailing_zeros() as usize;
-        (bit >> 3) + 8 * (bit & 1) & 15
+        ((bit >> 3) + 8 * (bit & 1)) & 15
     }
 
     #[inline]
@@ -104,7 +104,8 @@ struct Table {
 
 impl Table {
     fn with_room(entries: usize) -> Table {
-        let groups = entries.div_ceil(GROUP_FULL).max(1);
+        // Odd, so that steps of every power of two lead through all groups.
+        let groups = entries.div_ceil(GROUP_FULL) | 1;
         Table {
             groups: vec![Group::EMPTY; groups].into_boxed_slice(),
             entries: 0,
@@ -118,15 +119,23 @@ impl Table {
 
     #[inline]
     fn home(&self, hash: u32) -> usize {
-        super::place::narrow(u64::from(hash) * self.groups.len() as u64 >> 32)
+        super::place::narrow((u64::from(hash) * self.groups.len() as u64) >> 32)
+    }
+
+    /// How far on the next group for `hash` is: unequal steps keep full groups from clustering.
+    #[inline]
+    fn step(&self, hash: u32) -> usize {
+        let step = 1 << (hash >> 12 & 7);
+        if step < self.groups.len() { step } else { 1 }
     }
 
     #[inline]
-    fn after(&self, group: usize) -> usize {
-        if group + 1 == self.groups.len() {
-            0
+    fn after(&self, group: usize, step: usize) -> usize {
+        let next = group + step;
+        if next < self.groups.len() {
+            next
         } else {
-            group + 1
+            next - self.groups.len()
         }
     }
 
@@ -146,7 +155,7 @@ impl Table {
             if !group.is_passed() {
                 return None;
             }
-            at = self.after(at);
+            at = self.after(at, self.step(hash));
         }
         None
     }
@@ -164,7 +173,7 @@ impl Table {
                 return;
             }
             group.control[1] += PAST_ONE;
-            at = self.after(at);
+            at = self.after(at, self.step(hash));
         }
     }
 
@@ -180,7 +189,7 @@ impl Table {
                 if group.ordinal(lane) == ordinal {
                     group.unset(lane);
                     self.entries -= 1;
-                    self.unpass(home, at);
+                    self.unpass(hash, home, at);
                     return true;
                 }
                 lanes &= lanes - 1;
@@ -188,21 +197,21 @@ impl Table {
             if !group.is_passed() {
                 return false;
             }
-            at = self.after(at);
+            at = self.after(at, self.step(hash));
         }
         false
     }
 
-    /// Takes one passing entry off each group from `home` up to the one before `end`.
+    /// Takes one passing entry off each group from `home` on the way of `hash` to `end`.
     #[inline]
-    fn unpass(&mut self, home: usize, end: usize) {
+    fn unpass(&mut self, hash: u32, home: usize, end: usize) {
         let mut at = home;
         while at != end {
             let group = &mut self.groups[at];
             if group.is_passed() {
                 group.control[1] -= PAST_ONE;
             }
-            at = self.after(at);
+            at = self.after(at, self.step(hash));
         }
     }
 
@@ -251,7 +260,7 @@ impl Index {
         }
         let at = self.table_of(hash);
         if self.tables[at].is_full() {
-            self.rebuild(at, capacity, &hash_of);
+            self.redistribute(&[at], capacity, &hash_of);
         }
         self.tables[at].insert(hash, ordinal);
         self.entries += 1;
@@ -283,7 +292,7 @@ impl Index {
             let at = if at < self.tables.len() { at } else { 0 };
             self.refit_at = u32::try_from(at + 1).unwrap_or_default();
             if !self.tables.is_empty() {
-                self.rebuild(at, capacity, &hash_of);
+                self.redistribute(&[at], capacity, &hash_of);
             }
         } else if self.tables.len() > 1 && self.entries < (self.tables.len() - 1) * TABLE_SPARSE {
             self.merge(capacity, &hash_of);
@@ -343,13 +352,9 @@ impl Index {
         self.fill(&[into], entries, capacity);
     }
 
-    /// Rebuilds table `at` without its stale entries and with room for more.
+    /// Rebuilds the first table of `to` without its stale entries, its content shared among all of `to`.
     #[cold]
     #[inline(never)]
-    fn rebuild(&mut self, at: usize, capacity: u64, hash_of: &impl Fn(u32) -> Option<u32>) {
-        self.redistribute(&[at], capacity, hash_of);
-    }
-
     fn redistribute(&mut self, to: &[usize], capacity: u64, hash_of: &impl Fn(u32) -> Option<u32>) {
         let entries = to
             .first()

@@ -203,7 +203,7 @@ impl Cache {
                     record_bytes,
                 },
             );
-            if ordinal % TEND_EVERY == 0 {
+            if ordinal.is_multiple_of(TEND_EVERY) {
                 self.tend();
             }
         }

@@ -105,7 +105,11 @@ impl Run {
         let number = self.random.below(self.ids);
         let mut id = number.to_string().into_bytes();
         id.resize(id.len() + usize::try_from(number % 50).unwrap(), b'-');
-        let value_bytes = if number % 7 == 0 { number % 256 } else { 0 };
+        let value_bytes = if number.is_multiple_of(7) {
+            number % 256
+        } else {
+            0
+        };
         let value = vec![number.to_le_bytes()[0]; usize::try_from(value_bytes).unwrap()];
         let record_bytes = id.len() as u64 + self.random.below(5000);
         (
