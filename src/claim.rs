@@ -1,8 +1,8 @@
 //! What is pending at one address: IDs that a reservation or a transaction has taken.
 //!
-//! A claim is known by its token, so that whoever lost one (its lease was over and others took the ID)
-//! cannot settle theirs. Pure: callers lock, hash and hand out tokens. Equality is by bytes; the hash
-//! only leads to them. Without claims there is no memory on the heap.
+//! A claim is known by its token, so that whoever lost one (its lease was over and others took the
+//! ID) cannot settle theirs. Pure: callers lock, hash and hand out tokens. Equality is by bytes;
+//! the hash only leads to them. Without claims there is no memory on the heap.
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;

@@ -1,7 +1,7 @@
 //! All chunks of a cache, by ordinal: the dense run at the end, and what lies apart before it.
 //!
-//! Adds go to the last chunk of `recent`, whose chunks have consecutive numbers. Only replay puts IDs
-//! elsewhere: before the run or far behind it; then older chunks move to `apart`, so that no
+//! Adds go to the last chunk of `recent`, whose chunks have consecutive numbers. Only replay puts
+//! IDs elsewhere: before the run or far behind it; then older chunks move to `apart`, so that no
 //! gap, however wide, is ever allocated.
 
 use std::collections::{BTreeMap, VecDeque};

@@ -2,8 +2,8 @@
 //!
 //! It is cut into tables of some thousand entries; one more is split off when they fill (linear
 //! hashing), so that no call moves more than one table. A table is groups of one cache line: twelve
-//! tags of seven hash bits, twelve ordinals, and how many entries went past the full group, so that a
-//! removal leaves no tombstone.
+//! tags of seven hash bits, twelve ordinals, and how many entries went past the full group, so that
+//! a removal leaves no tombstone.
 //!
 //! An entry may be stale: its ordinal is no longer live. The caller tells that by looking at the
 //! place; stale entries go when their table is rebuilt. Equality is the caller's matter, too.
@@ -22,8 +22,8 @@ const HIGH_BITS_OF_FOUR: u64 = 0x8080_8080;
 const PAST_SHIFT: u32 = 32;
 const PAST_ONE: u64 = 1 << PAST_SHIFT;
 
-/// Twelve tags (high bit set; 0 is free) in the first twelve bytes of `control`, then as a `u32` the
-/// number of entries that went past this group.
+/// Twelve tags (high bit set; 0 is free) in the first twelve bytes of `control`, then as a `u32`
+/// the number of entries that went past this group.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Group {
@@ -69,11 +69,6 @@ impl Group {
     fn lane(bits: u64) -> usize {
         let bit = bits.trailing_zeros() as usize;
         ((bit >> 3) + 8 * (bit & 1)) & 15
-    }
-
-    #[inline]
-    fn ordinal(&self, lane: usize) -> u32 {
-        self.ordinals.get(lane).copied().unwrap_or_default()
     }
 
     #[inline]
@@ -146,7 +141,7 @@ impl Table {
             let group = &self.groups[at];
             let mut lanes = group.with_tag(tag(hash));
             while lanes != 0 {
-                let ordinal = group.ordinal(Group::lane(lanes));
+                let ordinal = group.ordinals[Group::lane(lanes)];
                 if is_it(ordinal) {
                     return Some(ordinal);
                 }
@@ -186,7 +181,7 @@ impl Table {
             let mut lanes = group.with_tag(tag(hash));
             while lanes != 0 {
                 let lane = Group::lane(lanes);
-                if group.ordinal(lane) == ordinal {
+                if group.ordinals[lane] == ordinal {
                     group.unset(lane);
                     self.entries -= 1;
                     self.unpass(hash, home, at);
@@ -219,7 +214,7 @@ impl Table {
         self.groups.iter().flat_map(|group| {
             let lanes = |bits: u64| (bits != 0).then_some(bits);
             std::iter::successors(lanes(group.taken()), move |bits| lanes(bits & (bits - 1)))
-                .map(|bits| group.ordinal(Group::lane(bits)))
+                .map(|bits| group.ordinals[Group::lane(bits)])
         })
     }
 }
@@ -352,7 +347,7 @@ impl Index {
         self.fill(&[into], entries, capacity);
     }
 
-    /// Rebuilds the first table of `to` without its stale entries, its content shared among all of `to`.
+    /// Shares the live entries of the first table of `to` among all of `to`, made anew.
     #[cold]
     #[inline(never)]
     fn redistribute(&mut self, to: &[usize], capacity: u64, hash_of: &impl Fn(u32) -> Option<u32>) {
@@ -375,7 +370,7 @@ impl Index {
             let is_own = |entry: &&(u32, u32)| self.table_of(entry.0) == *at;
             let own = entries.iter().filter(is_own).count();
             let share = self.share(*at, capacity);
-            // Twice as much while the window fills; what a full window needs, and little steps above it.
+            // Twice as much while the window fills; what a full window needs; small steps above it.
             let full = share + share.isqrt();
             let room = (own + own / 16).max(full.min(2 * own)) + 1;
             let mut table = Table::with_room(room);

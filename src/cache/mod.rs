@@ -1,12 +1,12 @@
 //! The cache of one address: a circular memory of its last n IDs, ordered by ordinals alone.
 //!
-//! Invariants: (1) a place is live exactly if an ID was put at its ordinal, was not removed since, and
-//! the ordinal is neither below the floor nor `capacity` or more behind `last`; (2) `len` and
-//! `live_bytes` count the live ones exactly; (3) at most one live ordinal holds the same ID; (4) each
-//! live ordinal is in the index, once there is one.
+//! Invariants: (1) a place is live exactly if an ID was put at its ordinal, was not removed since,
+//! and the ordinal is neither below the floor nor `capacity` or more behind `last`; (2) `len` and
+//! `live_bytes` count the live ones exactly; (3) at most one live ordinal holds the same ID; (4)
+//! each live ordinal is in the index, once there is one.
 //!
-//! Pure: callers lock, hash and tell the time. No call works in proportion to capacity or content, but
-//! for a walk over the heads of chunks (one per 128 ordinals) where many IDs go at once.
+//! Pure: callers lock, hash and tell the time. No call works in proportion to capacity or content,
+//! but for a walk over the heads of chunks (one per 128 ordinals) where many IDs go at once.
 
 use crate::ids::{Ordinal, Ticks};
 
@@ -53,7 +53,7 @@ pub(crate) struct Remembered<'a> {
 pub(crate) struct Forgotten {
     /// Bytes of the records of what went.
     pub(crate) bytes: u64,
-    #[expect(dead_code, reason = "kept only to be dropped by the caller")]
+    #[allow(dead_code, reason = "kept only to be dropped by the caller")]
     storage: Option<Box<(Dropped, Chunks, Index)>>,
 }
 

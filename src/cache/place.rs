@@ -21,8 +21,8 @@ const _: () = {
     assert!((PLACES * (ID_BYTES_MAX + 1 + VALUE_BYTES_MAX)) as u64 <= START_MASK / 2 + (1 << 20));
 };
 
-/// One ordinal's place: where its bytes begin, their lengths, whether it is live, the bytes that its
-/// record has beyond those of the ID (at most 2 MiB); hash; time. All zeros is a hole.
+/// One ordinal's place: where its bytes begin, their lengths, whether it is live, the bytes that
+/// its record has beyond those of the ID (at most 2 MiB); hash; time. All zeros is a hole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
     packed: u64,

@@ -19,7 +19,8 @@ pub(crate) enum Restored {
 }
 
 impl Cache {
-    /// Replays an add, or a copy of one, in the order of the journal; ordinals may come in any order.
+    /// Replays an add, or a copy of one, in the order of the journal; ordinals may come in any
+    /// order.
     ///
     /// If another live ordinal holds this ID, this one, later in the journal, wins.
     pub(crate) fn restore(

@@ -1,7 +1,7 @@
 //! Promise: a cache answers as a plain list of places does, whatever is called and restored.
 //!
-//! Method: seeded random calls on a cache and on the model below, every answer compared; then single
-//! cases for hashes, lengths, times, memory.
+//! Method: seeded random calls on a cache and on the model below, every answer compared; then
+//! single cases for hashes, lengths, times, memory.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
