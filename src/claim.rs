@@ -4,6 +4,8 @@
 //! ID) cannot settle theirs. Pure: callers lock, hash and hand out tokens. Equality is by bytes;
 //! the hash only leads to them. Without claims there is no memory on the heap.
 
+use std::time::Duration;
+
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
@@ -17,6 +19,8 @@ pub(crate) struct Claim {
     pub(crate) token: u64,
     /// Space in the journal that is set aside for recording it.
     pub(crate) journal_bytes: u64,
+    /// When others may take the ID, on the monotonic clock.
+    pub(crate) lease_end: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -86,6 +90,15 @@ impl Claims {
         Some(claimed.claim)
     }
 
+    /// Gives a claim that is still that of `token` another end; whether it is.
+    pub(crate) fn renew(&mut self, hash: u64, id: &[u8], token: u64, end: Duration) -> bool {
+        let is_it = |claimed: &Claimed| claimed.claim.token == token && *claimed.id == *id;
+        let claimed = self.claimed.find_mut(hash, is_it);
+        claimed
+            .map(|claimed| claimed.claim.lease_end = Some(end))
+            .is_some()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.claimed.len()
     }
@@ -105,6 +118,7 @@ mod tests {
             owner: Owner(owner),
             token,
             journal_bytes: 64,
+            lease_end: None,
         }
     }
 

@@ -32,11 +32,15 @@ pub struct SystemClock;
 #[cfg(target_os = "linux")]
 impl Clock for SystemClock {
     fn wall(&self) -> Duration {
-        duration(rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse))
+        duration(rustix::time::clock_gettime(
+            rustix::time::ClockId::RealtimeCoarse,
+        ))
     }
 
     fn monotonic(&self) -> Duration {
-        duration(rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse))
+        duration(rustix::time::clock_gettime(
+            rustix::time::ClockId::MonotonicCoarse,
+        ))
     }
 }
 
@@ -50,7 +54,8 @@ fn duration(time: rustix::time::Timespec) -> Duration {
 impl Clock for SystemClock {
     fn wall(&self) -> Duration {
         let now = std::time::SystemTime::now();
-        now.duration_since(std::time::UNIX_EPOCH).unwrap_or(Duration::ZERO)
+        now.duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or(Duration::ZERO)
     }
 
     fn monotonic(&self) -> Duration {
@@ -78,7 +83,10 @@ impl Entropy for SystemEntropy {
         use std::hash::{BuildHasher, Hasher, RandomState};
         for chunk in bytes.chunks_mut(8) {
             let word = RandomState::new().build_hasher().finish().to_le_bytes();
-            chunk.iter_mut().zip(word).for_each(|(byte, random)| *byte = random);
+            chunk
+                .iter_mut()
+                .zip(word)
+                .for_each(|(byte, random)| *byte = random);
         }
         Ok(())
     }
@@ -97,7 +105,11 @@ impl Timeline {
     pub(crate) fn begin(clock: Arc<dyn Clock>, newest: Ticks) -> Timeline {
         let wall = ticks(clock.wall());
         let start_monotonic = clock.monotonic();
-        Timeline { clock, start: wall.max(newest), start_monotonic }
+        Timeline {
+            clock,
+            start: wall.max(newest),
+            start_monotonic,
+        }
     }
 
     pub(crate) fn now(&self) -> Ticks {

@@ -76,7 +76,10 @@ impl Commit {
             }
             if let Some(cause) = &state.first_cause {
                 let source = cause.clone();
-                return Err(Error::OutcomeUnknown { place: self.place.clone(), source });
+                return Err(Error::OutcomeUnknown {
+                    place: self.place.clone(),
+                    source,
+                });
             }
             if state.has_leader {
                 self.changed.wait(&mut state);
@@ -86,7 +89,10 @@ impl Commit {
             drop(state);
             // The leader must hand over on every way out, also on a panic in the storage: else all
             // who wait would wait for ever.
-            let lead = Lead { commit: self, result: None };
+            let lead = Lead {
+                commit: self,
+                result: None,
+            };
             lead.finish(disk.sync_all());
             state = self.state.lock();
         }
@@ -111,7 +117,11 @@ impl Commit {
     /// An error if the store is poisoned.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
-        if self.is_poisoned.load(Ordering::Acquire) { Err(self.poisoned()) } else { Ok(()) }
+        if self.is_poisoned.load(Ordering::Acquire) {
+            Err(self.poisoned())
+        } else {
+            Ok(())
+        }
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {
@@ -121,7 +131,10 @@ impl Commit {
     fn poisoned(&self) -> Error {
         let cause = self.state.lock().first_cause.clone();
         let source = cause.unwrap_or_else(|| Cause::from(Error::Closed));
-        Error::Poisoned { place: self.place.clone(), source }
+        Error::Poisoned {
+            place: self.place.clone(),
+            source,
+        }
     }
 }
 
@@ -144,7 +157,9 @@ impl Drop for Lead<'_> {
         match self.result.take() {
             Some(Ok(position)) if state.first_cause.is_none() => {
                 state.syncs += 1;
-                self.commit.durable.fetch_max(position.to_bits(), Ordering::AcqRel);
+                self.commit
+                    .durable
+                    .fetch_max(position.to_bits(), Ordering::AcqRel);
             }
             Some(Ok(_)) => {}
             Some(Err(error)) => {

@@ -57,7 +57,10 @@ pub(crate) enum Step {
 
 impl Carrier {
     pub(crate) fn new(copies: HashMap<(u32, Ordinal), u32>) -> Carrier {
-        Carrier { cursor: None, copies }
+        Carrier {
+            cursor: None,
+            copies,
+        }
     }
 
     /// Looks at one record of the oldest segment, or carries one piece of it; at the end of the segment,
@@ -66,8 +69,14 @@ impl Carrier {
     /// # Errors
     ///
     /// [`Refused::NoRoom`]: call again once there is room; nothing is lost by it.
-    pub(crate) fn step(&mut self, journal: &Journal, living: &impl Living) -> Result<Step, Refused> {
-        let Some(oldest) = journal.oldest() else { return Ok(Step::Nothing) };
+    pub(crate) fn step(
+        &mut self,
+        journal: &Journal,
+        living: &impl Living,
+    ) -> Result<Step, Refused> {
+        let Some(oldest) = journal.oldest() else {
+            return Ok(Step::Nothing);
+        };
         let cursor = match &mut self.cursor {
             Some(cursor) if cursor.number == oldest.number => cursor,
             other => other.insert(Cursor::open(&oldest).map_err(|error| stop(journal, error))?),
@@ -91,7 +100,9 @@ impl Carrier {
 
 /// A segment that cannot be read to its end must never be released: the store stops.
 fn stop(journal: &Journal, error: Error) -> Refused {
-    journal.commit.poison(crate::error::Cause::from(error.clone()));
+    journal
+        .commit
+        .poison(crate::error::Cause::from(error.clone()));
     Refused::Failed(error)
 }
 
@@ -127,7 +138,11 @@ impl Cursor {
         let file = oldest.file.clone();
         let reader = SegmentReader::new(file, &oldest.header, Some(oldest.end))
             .map_err(|error| Error::io("read", "a segment", error))?;
-        Ok(Cursor { number: oldest.number, reader, pieces: VecDeque::new() })
+        Ok(Cursor {
+            number: oldest.number,
+            reader,
+            pieces: VecDeque::new(),
+        })
     }
 
     /// Reads one record and notes its pieces; its bytes, or none at the end.
@@ -153,23 +168,34 @@ impl Cursor {
 fn note_pieces(pieces: &mut VecDeque<Piece>, record: &Record<'_>) {
     match record {
         Record::Add(add) | Record::Renew { add, .. } => {
-            pieces.push_back(Piece::Add { address: add.address, ordinal: add.ordinal });
+            pieces.push_back(Piece::Add {
+                address: add.address,
+                ordinal: add.ordinal,
+            });
         }
         Record::Definition(definition) => {
-            pieces.push_back(Piece::Definition { address: definition.address });
+            pieces.push_back(Piece::Definition {
+                address: definition.address,
+            });
         }
         Record::Bookmark { name, .. } => {
-            pieces.push_back(Piece::Bookmark { name: Box::from(*name) });
+            pieces.push_back(Piece::Bookmark {
+                name: Box::from(*name),
+            });
         }
         Record::Prepare { transaction, .. } => {
-            pieces.push_back(Piece::Prepare { transaction: Box::from(*transaction) });
+            pieces.push_back(Piece::Prepare {
+                transaction: Box::from(*transaction),
+            });
         }
         Record::Transaction { elements, .. } => {
             pieces.extend(elements.clone().filter_map(|element| match element {
-                Element::Add { address, ordinal, .. } => Some(Piece::Add { address, ordinal }),
-                Element::Bookmark { name, .. } => {
-                    Some(Piece::Bookmark { name: Box::from(name) })
-                }
+                Element::Add {
+                    address, ordinal, ..
+                } => Some(Piece::Add { address, ordinal }),
+                Element::Bookmark { name, .. } => Some(Piece::Bookmark {
+                    name: Box::from(name),
+                }),
                 Element::Remove { .. } => None,
             }));
         }

@@ -286,7 +286,7 @@ impl Directory {
     }
 
     /// No space if that is what `error` says, else an error of the system.
-    fn refused(&self, doing: &'static str, name: &str, error: io::Error) -> Error {
+    pub(crate) fn refused(&self, doing: &'static str, name: &str, error: io::Error) -> Error {
         if !matches!(
             error.kind(),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded

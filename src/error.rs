@@ -156,7 +156,11 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn io(doing: &'static str, file: impl Into<String>, source: io::Error) -> Error {
-        Error::Io { doing, file: file.into(), source: Cause::from(source) }
+        Error::Io {
+            doing,
+            file: file.into(),
+            source: Cause::from(source),
+        }
     }
 }
 
@@ -294,7 +298,9 @@ impl fmt::Debug for Bytes {
 pub fn write_escaped(out: &mut impl fmt::Write, bytes: &[u8]) -> fmt::Result {
     let is_text = !bytes.starts_with(b"0x") && bytes.iter().all(|byte| (0x20..0x7f).contains(byte));
     if is_text {
-        return bytes.iter().try_for_each(|byte| out.write_char(char::from(*byte)));
+        return bytes
+            .iter()
+            .try_for_each(|byte| out.write_char(char::from(*byte)));
     }
     out.write_str("0x")?;
     bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))

@@ -69,9 +69,17 @@ impl Position {
     /// An offset is rounded down to a multiple of eight; a number above [`SegmentNumber::MAX`] or an
     /// offset above 1 GiB is cut to the highest there is.
     pub const fn new(segment: SegmentNumber, offset: u64) -> Position {
-        let number = if segment.0 > SegmentNumber::MAX.0 { SegmentNumber::MAX.0 } else { segment.0 };
+        let number = if segment.0 > SegmentNumber::MAX.0 {
+            SegmentNumber::MAX.0
+        } else {
+            segment.0
+        };
         let units = offset / 8;
-        let units = if units > Self::OFFSET_MASK { Self::OFFSET_MASK } else { units };
+        let units = if units > Self::OFFSET_MASK {
+            Self::OFFSET_MASK
+        } else {
+            units
+        };
         Position(number << Self::OFFSET_BITS | units)
     }
 

@@ -55,7 +55,10 @@ impl Keeper {
 
     /// Whether there is a thread that could be called.
     pub(crate) fn is_running(&self) -> bool {
-        self.thread.lock().as_ref().is_some_and(|thread| !thread.is_finished())
+        self.thread
+            .lock()
+            .as_ref()
+            .is_some_and(|thread| !thread.is_finished())
     }
 
     /// Ends the thread and waits for it.

@@ -185,11 +185,18 @@ impl Options {
         let bytes = self.segment_bytes;
         let range = format::SEGMENT_BYTES_MIN..=format::SEGMENT_BYTES_MAX;
         if !range.contains(&bytes) || !bytes.is_multiple_of(format::SEGMENT_BYTES_STEP) {
-            return wrong("segment_bytes", "must be a multiple of 1024 from 1024 to 512 MiB");
+            return wrong(
+                "segment_bytes",
+                "must be a multiple of 1024 from 1024 to 512 MiB",
+            );
         }
         if self.new_capacity() > format::CAPACITY_MAX {
             let (max, actual) = (format::CAPACITY_MAX, self.new_capacity());
-            return Err(Error::Limit { limit: "capacity", max, actual });
+            return Err(Error::Limit {
+                limit: "capacity",
+                max,
+                actual,
+            });
         }
         if self.end_stored_ids && self.persistence {
             return wrong("end_stored_ids", "needs persistence to be off");
@@ -198,9 +205,21 @@ impl Options {
             return wrong("sync_policy", "an interval of zero is what Always does");
         }
         let caps = [
-            ("id_bytes_max", self.limits.id_bytes as u64, format::ID_BYTES_MAX as u64),
-            ("address_bytes_max", self.limits.address_bytes as u64, format::ADDRESS_BYTES_MAX as u64),
-            ("addresses_max", u64::from(self.limits.addresses), u64::from(format::ADDRESSES_MAX)),
+            (
+                "id_bytes_max",
+                self.limits.id_bytes as u64,
+                format::ID_BYTES_MAX as u64,
+            ),
+            (
+                "address_bytes_max",
+                self.limits.address_bytes as u64,
+                format::ADDRESS_BYTES_MAX as u64,
+            ),
+            (
+                "addresses_max",
+                u64::from(self.limits.addresses),
+                u64::from(format::ADDRESSES_MAX),
+            ),
         ];
         match caps.into_iter().find(|(_, actual, max)| actual > max) {
             Some((limit, actual, max)) => Err(Error::Limit { limit, max, actual }),

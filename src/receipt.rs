@@ -51,16 +51,21 @@ impl<T> Receipt<T> {
         policy: SyncPolicy,
     ) -> Receipt<T> {
         let pending = match (journal, position) {
-            (Some(journal), Some(position)) => {
-                Some(Pending { journal: Arc::clone(journal), position, policy })
-            }
+            (Some(journal), Some(position)) => Some(Pending {
+                journal: Arc::clone(journal),
+                position,
+                policy,
+            }),
             _ => None,
         };
         Receipt { result, pending }
     }
 
     pub(crate) fn failed(error: Error) -> Receipt<T> {
-        Receipt { result: Err(error), pending: None }
+        Receipt {
+            result: Err(error),
+            pending: None,
+        }
     }
 
     /// The outcome, at once. It is provisional: a power cut before the sync may take it back.
@@ -113,7 +118,10 @@ impl<T> Receipt<T> {
 
     /// The same receipt for another outcome.
     pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Receipt<U> {
-        Receipt { result: self.result.map(change), pending: self.pending }
+        Receipt {
+            result: self.result.map(change),
+            pending: self.pending,
+        }
     }
 }
 
@@ -121,6 +129,9 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Receipt<T> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let position = self.pending.as_ref().map(|pending| pending.position);
         let mut shown = formatter.debug_struct("Receipt");
-        shown.field("result", &self.result).field("position", &position).finish()
+        shown
+            .field("result", &self.result)
+            .field("position", &position)
+            .finish()
     }
 }

@@ -44,11 +44,21 @@ pub(crate) struct Ring<F> {
 impl<F> Ring<F> {
     /// A ring of the links given, oldest first, and the free slots; `highest` is the highest number
     /// ever seen.
-    pub(crate) fn new(chain: Vec<Link<F>>, free: Vec<FreeSlot<F>>, highest: SegmentNumber) -> Ring<F> {
+    pub(crate) fn new(
+        chain: Vec<Link<F>>,
+        free: Vec<FreeSlot<F>>,
+        highest: SegmentNumber,
+    ) -> Ring<F> {
         let total_bytes = chain.iter().map(|link| link.bytes).sum::<u64>()
             + free.iter().map(|free| free.bytes).sum::<u64>();
         let sealed_bytes = chain.iter().map(|link| link.bytes).sum();
-        Ring { chain: chain.into(), free, highest, sealed_bytes, total_bytes }
+        Ring {
+            chain: chain.into(),
+            free,
+            highest,
+            sealed_bytes,
+            total_bytes,
+        }
     }
 
     pub(crate) fn chain(&self) -> impl ExactSizeIterator<Item = &Link<F>> {
@@ -79,7 +89,10 @@ impl<F> Ring<F> {
 
     /// Appends `link`; `end` is where the records of the link before it ended.
     pub(crate) fn begin(&mut self, link: Link<F>, end: u64) {
-        debug_assert!(self.last().is_none_or(|last| last.number < link.number), "numbers rise");
+        debug_assert!(
+            self.last().is_none_or(|last| last.number < link.number),
+            "numbers rise"
+        );
         if let Some(last) = self.chain.back_mut() {
             last.end = end;
         }
@@ -95,7 +108,11 @@ impl<F> Ring<F> {
         }
         let link = self.chain.pop_front()?;
         self.sealed_bytes -= link.bytes;
-        self.free.push(FreeSlot { slot: link.slot, bytes: link.bytes, file: link.file });
+        self.free.push(FreeSlot {
+            slot: link.slot,
+            bytes: link.bytes,
+            file: link.file,
+        });
         Some(link.number)
     }
 
@@ -120,7 +137,11 @@ impl<F> Ring<F> {
         if let Some(place) = self.free.iter().position(|free| free.bytes != bytes) {
             return Some(self.free.swap_remove(place));
         }
-        if self.free.len() as u64 > keep { self.free.pop() } else { None }
+        if self.free.len() as u64 > keep {
+            self.free.pop()
+        } else {
+            None
+        }
     }
 
     /// Puts a taken slot back.
@@ -146,7 +167,10 @@ impl<F> Ring<F> {
         names.extend(taken.map(|slot| slot.0));
         names.sort_unstable();
         let gap = names.iter().zip(0..).find(|(name, index)| **name != *index);
-        Slot(gap.map_or_else(|| u32::try_from(names.len()).unwrap_or(u32::MAX), |(_, index)| index))
+        Slot(gap.map_or_else(
+            || u32::try_from(names.len()).unwrap_or(u32::MAX),
+            |(_, index)| index,
+        ))
     }
 
     /// Bytes of all slots, in the chain or not.
@@ -169,7 +193,15 @@ mod tests {
     fn link(slot: u32, number: u64) -> Link<()> {
         let number = SegmentNumber(number);
         let (slot, base_time) = (Slot(slot), Ticks(0));
-        Link { slot, number, salt: 0, base_time, bytes: 1024, end: 256, file: () }
+        Link {
+            slot,
+            number,
+            salt: 0,
+            base_time,
+            bytes: 1024,
+            end: 256,
+            file: (),
+        }
     }
 
     #[test]
@@ -187,7 +219,11 @@ mod tests {
 
     #[test]
     fn slots_of_another_length_are_surplus() {
-        let free = FreeSlot { slot: Slot(2), bytes: 2048, file: () };
+        let free = FreeSlot {
+            slot: Slot(2),
+            bytes: 2048,
+            file: (),
+        };
         let mut ring = Ring::new(vec![link(0, 1)], vec![free], SegmentNumber(1));
         assert!(ring.take_free(1024).is_none());
         assert_eq!(ring.take_surplus(1024, 2).unwrap().slot, Slot(2));

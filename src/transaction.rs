@@ -40,7 +40,13 @@ pub(crate) struct Change {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
     /// The `index`th add of this transaction to the address.
-    Add { hash: u64, start: usize, end: usize, index: u64, is_removed: bool },
+    Add {
+        hash: u64,
+        start: usize,
+        end: usize,
+        index: u64,
+        is_removed: bool,
+    },
     /// The add above is removed again.
     RemoveOwn { index: u64 },
     /// A known ID is removed, if it still is at this place.
@@ -85,7 +91,9 @@ impl Gathered {
 
     /// How `id` looks from inside, `cache` being that of the address.
     pub(crate) fn sight(&self, address: usize, cache: &Cache, hash: u64, id: &[u8]) -> Sight {
-        let Some(view) = self.views.get(address) else { return Sight::Absent };
+        let Some(view) = self.views.get(address) else {
+            return Sight::Absent;
+        };
         let capacity = cache.capacity();
         if let Some((place, index, is_removed)) = self.find_own(address, hash, id)
             && !is_removed
@@ -106,20 +114,27 @@ impl Gathered {
 
     /// The latest own add of this ID, whatever became of it.
     fn find_own(&self, address: usize, hash: u64, id: &[u8]) -> Option<(usize, u64, bool)> {
-        let found = self.own.find(hash, |place| self.is_add_of(*place, address, id))?;
+        let found = self
+            .own
+            .find(hash, |place| self.is_add_of(*place, address, id))?;
         let place = usize::try_from(*found).ok()?;
         match self.changes.get(place)?.what {
-            What::Add { index, is_removed, .. } => Some((place, index, is_removed)),
+            What::Add {
+                index, is_removed, ..
+            } => Some((place, index, is_removed)),
             _ => None,
         }
     }
 
     fn is_add_of(&self, place: u32, address: usize, id: &[u8]) -> bool {
-        let change = usize::try_from(place).ok().and_then(|place| self.changes.get(place));
+        let change = usize::try_from(place)
+            .ok()
+            .and_then(|place| self.changes.get(place));
         match change {
-            Some(Change { address: at, what: What::Add { start, end, .. } }) => {
-                *at == address && self.id(*start, *end) == id
-            }
+            Some(Change {
+                address: at,
+                what: What::Add { start, end, .. },
+            }) => *at == address && self.id(*start, *end) == id,
             _ => false,
         }
     }
@@ -131,16 +146,27 @@ impl Gathered {
 
     /// Gathers an add.
     pub(crate) fn add(&mut self, address: usize, hash: u64, id: &[u8]) {
-        let Some(view) = self.views.get_mut(address) else { return };
+        let Some(view) = self.views.get_mut(address) else {
+            return;
+        };
         view.adds += 1;
         let index = view.adds;
         let start = self.ids.len();
         self.ids.extend_from_slice(id);
         let end = self.ids.len();
         let place = u32::try_from(self.changes.len()).unwrap_or(u32::MAX);
-        let what = What::Add { hash, start, end, index, is_removed: false };
+        let what = What::Add {
+            hash,
+            start,
+            end,
+            index,
+            is_removed: false,
+        };
         self.changes.push(Change { address, what });
-        let known = self.own.find(hash, |place| self.is_add_of(*place, address, id)).copied();
+        let known = self
+            .own
+            .find(hash, |place| self.is_add_of(*place, address, id))
+            .copied();
         match known {
             Some(known) => {
                 if let Some(entry) = self.own.find_mut(hash, |place| *place == known) {
@@ -149,7 +175,8 @@ impl Gathered {
             }
             None => {
                 let changes = &self.changes;
-                self.own.insert_unique(hash, place, |place| hash_at(changes, *place));
+                self.own
+                    .insert_unique(hash, place, |place| hash_at(changes, *place));
             }
         }
     }
@@ -159,8 +186,10 @@ impl Gathered {
         let what = match sight {
             Sight::Absent => return,
             Sight::Own { place, index } => {
-                if let Some(Change { what: What::Add { is_removed, .. }, .. }) =
-                    self.changes.get_mut(place)
+                if let Some(Change {
+                    what: What::Add { is_removed, .. },
+                    ..
+                }) = self.changes.get_mut(place)
                 {
                     *is_removed = true;
                 }
@@ -178,9 +207,14 @@ impl Gathered {
 }
 
 fn hash_at(changes: &[Change], place: u32) -> u64 {
-    let change = usize::try_from(place).ok().and_then(|place| changes.get(place));
+    let change = usize::try_from(place)
+        .ok()
+        .and_then(|place| changes.get(place));
     match change {
-        Some(Change { what: What::Add { hash, .. }, .. }) => *hash,
+        Some(Change {
+            what: What::Add { hash, .. },
+            ..
+        }) => *hash,
         _ => 0,
     }
 }
@@ -199,7 +233,10 @@ pub(crate) struct Settling {
 
 impl Settling {
     pub(crate) fn begin(cache: &Cache) -> Settling {
-        Settling { last: cache.next().0 - 1, ..Settling::default() }
+        Settling {
+            last: cache.next().0 - 1,
+            ..Settling::default()
+        }
     }
 
     /// The ordinal of the next add of an ID that stands at `known` in the cache; none if it is left as it
@@ -225,7 +262,10 @@ impl Settling {
     /// The ordinal that the `index`th own add was given.
     pub(crate) fn given(&self, index: u64) -> Option<Ordinal> {
         let at = usize::try_from(index.checked_sub(1)?).ok()?;
-        self.given.get(at).copied().filter(|ordinal| *ordinal != Ordinal(0))
+        self.given
+            .get(at)
+            .copied()
+            .filter(|ordinal| *ordinal != Ordinal(0))
     }
 
     /// The place is removed; whether there still is something.

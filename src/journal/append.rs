@@ -3,7 +3,7 @@
 //! A call here never makes or takes a slot by itself: where there is no room it says so, and the caller,
 //! after it has let go of its address, makes room and comes again.
 
-use crate::error::{Cause, Error, Result};
+use crate::error::{Cause, Error};
 use crate::format::record_bytes_max;
 use crate::ids::{Ordinal, Position, SegmentNumber};
 use crate::journal::space::Room;
@@ -84,7 +84,10 @@ impl Journal {
         let durable = self.commit.durable();
         let (written, form) = writer.append_add(add, known, durable);
         if form == AddForm::Whole {
-            *base = Base { segment: writer.number(), ordinal: add.ordinal };
+            *base = Base {
+                segment: writer.number(),
+                ordinal: add.ordinal,
+            };
         }
         let bytes = writer.offset() - start;
         let by = live + i64::try_from(bytes).unwrap_or(0);
@@ -105,7 +108,12 @@ impl Journal {
         let most = encoded_bytes(record, true);
         if most > self.record_bytes_max() {
             let (limit, max) = ("a record", self.record_bytes_max());
-            return Err(Error::Limit { limit, max, actual: most }.into());
+            return Err(Error::Limit {
+                limit,
+                max,
+                actual: most,
+            }
+            .into());
         }
         let writer = inner.make_room(self, most, purpose)?;
         let start = writer.offset();
@@ -116,7 +124,12 @@ impl Journal {
             inner.counts.carried_records += 1;
             inner.counts.carried_bytes += bytes;
         }
-        inner.finish(self, written, (bytes, by), if is_carried { Purpose::Within } else { purpose })
+        inner.finish(
+            self,
+            written,
+            (bytes, by),
+            if is_carried { Purpose::Within } else { purpose },
+        )
     }
 
     /// Sets `bytes` aside for a claim that becomes part of a record of up to `whole` bytes.
@@ -189,7 +202,10 @@ impl Inner {
             return Err(Refused::NoRoom);
         };
         let end = writer.offset();
-        let seal = Record::Seal { number: next.link.number, salt: next.link.salt };
+        let seal = Record::Seal {
+            number: next.link.number,
+            salt: next.link.salt,
+        };
         let written = writer.append(&seal, false, journal.commit.durable());
         self.counts.header_bytes += writer.offset() - end;
         let (before, sealed_end) = ((writer.number(), writer.file()), writer.offset());
@@ -199,7 +215,12 @@ impl Inner {
                 self.next = Some(next);
                 let (what, place) = ("a seal", journal.place());
                 let source = Some(Cause::from(error));
-                return Err(Error::NoSpace { what, place, source }.into());
+                return Err(Error::NoSpace {
+                    what,
+                    place,
+                    source,
+                }
+                .into());
             }
             Written::Nothing(error) | Written::Part(error) => {
                 // The header of the next segment is durable: with a seal that may or may not be on disk
@@ -238,7 +259,12 @@ impl Inner {
             Written::Nothing(error) if is_no_space(&error) => {
                 let (what, place) = ("a record", journal.place());
                 let source = Some(Cause::from(error));
-                return Err(Error::NoSpace { what, place, source }.into());
+                return Err(Error::NoSpace {
+                    what,
+                    place,
+                    source,
+                }
+                .into());
             }
             Written::Nothing(error) | Written::Part(error) => {
                 let (place, source) = (journal.place(), Cause::from(error));
@@ -254,11 +280,16 @@ impl Inner {
         let end = self.end();
         self.space.change_live(live, end.segment());
         if purpose != Purpose::Within {
-            self.space.appended(bytes, self.used_bytes(), journal.segment_bytes);
+            self.space
+                .appended(bytes, self.used_bytes(), journal.segment_bytes);
         }
         let owed = self.space.owed();
         let is_owing = self.next.is_none() || owed > journal.owed_at_ease();
-        Ok(Appended { end, bytes, is_owing })
+        Ok(Appended {
+            end,
+            bytes,
+            is_owing,
+        })
     }
 }
 
@@ -285,5 +316,8 @@ impl Journal {
 /// Whether an error says that the disk is full.
 pub(super) fn is_no_space(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
 }

@@ -4,7 +4,7 @@ use crate::directory::{Directory, STORE_NAME, STORE_NEW_NAME, slot_away_name, sl
 use crate::error::{Error, Result};
 use crate::format::store;
 use crate::ids::Slot;
-use crate::journal::{File, Inner, Journal, Next};
+use crate::journal::{File, Inner, Journal};
 use crate::storage::{Written, write_full};
 use crate::store_file::StoreCopy;
 
@@ -19,13 +19,20 @@ impl OpenStoreFile {
         OpenStoreFile { file, copy }
     }
 
+    pub(crate) fn file(&self) -> File {
+        File::clone(&self.file)
+    }
+
     pub(crate) fn copy(&self) -> &StoreCopy {
         &self.copy
     }
 
     /// Makes `copy` durable, with the next generation.
     pub(crate) fn write(&mut self, copy: StoreCopy) -> Result<()> {
-        let copy = StoreCopy { generation: self.copy.generation + 1, ..copy };
+        let copy = StoreCopy {
+            generation: self.copy.generation + 1,
+            ..copy
+        };
         // Copy 0 is durable before copy 1 is touched: a power cut can tear one of them only.
         for offset in store::COPY_OFFSETS {
             write_synced(&self.file, offset, &copy.encode(), STORE_NAME)?;
@@ -54,7 +61,8 @@ impl OpenStoreFile {
             }
         }
         // Order: content before name, name before anything that needs the store file.
-        file.sync().map_err(|error| directory.io("sync", STORE_NEW_NAME, error))?;
+        file.sync()
+            .map_err(|error| directory.io("sync", STORE_NEW_NAME, error))?;
         directory.rename(STORE_NEW_NAME, STORE_NAME)?;
         directory.sync()?;
         Ok(OpenStoreFile { file, copy })
@@ -110,7 +118,10 @@ impl Journal {
             first_salt: next.link.salt,
             ..*inner.store_file.copy()
         };
-        inner.store_file.write(copy).map_err(|error| self.fatal(error))?;
+        inner
+            .store_file
+            .write(copy)
+            .map_err(|error| self.fatal(error))?;
         let end = inner.ring.last().map_or(0, |last| last.end);
         inner.begin(self, next, end);
         Ok(())
@@ -122,7 +133,9 @@ impl Journal {
         if inner.names_are_durable {
             return Ok(());
         }
-        let Inner { ring, store_file, .. } = &mut *inner;
+        let Inner {
+            ring, store_file, ..
+        } = &mut *inner;
         if ring.last().is_none() {
             // The store file may be one whose directory sync failed in an earlier life. It comes before
             // every slot: slots without it are refused.

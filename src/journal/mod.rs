@@ -194,14 +194,19 @@ impl Journal {
         let Some(end) = end else { return Ok(()) };
         self.wait(end)?;
         let mut inner = self.inner.lock();
-        let Some(salt) = inner.writer.as_ref().map(SegmentWriter::salt) else { return Ok(()) };
+        let Some(salt) = inner.writer.as_ref().map(SegmentWriter::salt) else {
+            return Ok(());
+        };
         let closed = StoreCopy {
             mark_number: end.segment(),
             mark_salt: salt,
             mark_end: end.offset(),
             ..*inner.store_file.copy()
         };
-        inner.store_file.write(closed).map_err(|error| self.fatal(error))
+        inner
+            .store_file
+            .write(closed)
+            .map_err(|error| self.fatal(error))
     }
 }
 
@@ -228,7 +233,9 @@ impl SyncAll for Journal {
     fn sync_all(&self) -> Result<Position> {
         let (unsynced, active, end) = {
             let inner = self.inner.lock();
-            let Some(writer) = &inner.writer else { return Ok(inner.end()) };
+            let Some(writer) = &inner.writer else {
+                return Ok(inner.end());
+            };
             (inner.unsynced.clone(), writer.file(), writer.position())
         };
         let failed = |error| Error::io("sync", "a segment", error);
@@ -242,7 +249,11 @@ impl SyncAll for Journal {
         active.sync().map_err(failed)?;
         if let Some((number, _)) = unsynced {
             let mut inner = self.inner.lock();
-            if inner.unsynced.as_ref().is_some_and(|(still, _)| *still == number) {
+            if inner
+                .unsynced
+                .as_ref()
+                .is_some_and(|(still, _)| *still == number)
+            {
                 inner.unsynced = None;
             }
         }

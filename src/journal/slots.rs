@@ -31,12 +31,17 @@ impl Journal {
     pub(crate) fn prepare_next(&self) -> Result<()> {
         let begins = {
             let inner = self.inner.lock();
-            let Some(writer) = &inner.writer else { return Ok(()) };
+            let Some(writer) = &inner.writer else {
+                return Ok(());
+            };
             if inner.next.is_some() || inner.is_closed {
                 return Ok(());
             }
             let begins = crate::format::records_offset(self.segment_bytes);
-            inner.unsynced.is_some().then(|| Position::new(writer.number(), begins))
+            inner
+                .unsynced
+                .is_some()
+                .then(|| Position::new(writer.number(), begins))
         };
         // The seal that begins the active segment must be durable before the next header is written: with
         // two seals ahead of the disk recovery could reuse the slot between them.
@@ -51,11 +56,18 @@ impl Journal {
 
     /// Syncs the segment before the active one, with its seal.
     fn sync_before(&self) -> Result<()> {
-        let Some((number, file)) = self.inner.lock().unsynced.clone() else { return Ok(()) };
+        let Some((number, file)) = self.inner.lock().unsynced.clone() else {
+            return Ok(());
+        };
         self.commit.check()?;
-        file.sync().map_err(|error| self.fatal(Error::io("sync", "a segment", error)))?;
+        file.sync()
+            .map_err(|error| self.fatal(Error::io("sync", "a segment", error)))?;
         let mut inner = self.inner.lock();
-        if inner.unsynced.as_ref().is_some_and(|(still, _)| *still == number) {
+        if inner
+            .unsynced
+            .as_ref()
+            .is_some_and(|(still, _)| *still == number)
+        {
             inner.unsynced = None;
         }
         Ok(())
@@ -88,7 +100,9 @@ impl Journal {
 
     fn unused_slot(&self) -> Slot {
         let inner = self.inner.lock();
-        inner.ring.unused_slot(inner.next.as_ref().map(|next| next.link.slot))
+        inner
+            .ring
+            .unused_slot(inner.next.as_ref().map(|next| next.link.slot))
     }
 
     /// Writes the header of the next segment into a free slot and makes it durable.
@@ -102,7 +116,11 @@ impl Journal {
             let Some(number) = inner.ring.next_number() else {
                 inner.ring.put_free(slot);
                 let (limit, max) = ("segments ever begun", SegmentNumber::MAX.0);
-                return Err(Error::Limit { limit, max, actual: max });
+                return Err(Error::Limit {
+                    limit,
+                    max,
+                    actual: max,
+                });
             };
             let last = inner.ring.last();
             SegmentHeader {
@@ -139,11 +157,25 @@ impl Journal {
         let FreeSlot { slot, bytes, file } = slot;
         let end = crate::format::records_offset(bytes);
         let (number, base_time) = (header.number, header.base_time);
-        Ok(Next { link: Link { slot, number, salt, base_time, bytes, end, file } })
+        Ok(Next {
+            link: Link {
+                slot,
+                number,
+                salt,
+                base_time,
+                bytes,
+                end,
+                file,
+            },
+        })
     }
 
     fn no_space(&self, what: &'static str, source: Option<Cause>) -> Error {
-        Error::NoSpace { what, place: self.place(), source }
+        Error::NoSpace {
+            what,
+            place: self.place(),
+            source,
+        }
     }
 
     /// Makes a spare slot if the bound on space allows one more, and removes what is too much.
@@ -209,7 +241,12 @@ impl Journal {
             segment_bytes: oldest.bytes,
         };
         let file = File::clone(&oldest.file);
-        Some(Oldest { number: oldest.number, header, end: oldest.end, file })
+        Some(Oldest {
+            number: oldest.number,
+            header,
+            end: oldest.end,
+            file,
+        })
     }
 
     /// Whether this life has a segment of its own yet.
@@ -237,13 +274,21 @@ impl Journal {
 
     /// The number of the oldest segment in the chain.
     pub(crate) fn oldest_number(&self) -> SegmentNumber {
-        self.inner.lock().ring.oldest().map_or(SegmentNumber(0), |oldest| oldest.number)
+        self.inner
+            .lock()
+            .ring
+            .oldest()
+            .map_or(SegmentNumber(0), |oldest| oldest.number)
     }
 
     /// How many bytes may be looked at to carry at pace.
     pub(crate) fn owed(&self) -> u64 {
         let inner = self.inner.lock();
-        if inner.writer.is_some() { inner.space.owed() } else { 0 }
+        if inner.writer.is_some() {
+            inner.space.owed()
+        } else {
+            0
+        }
     }
 
     /// So many bytes of the oldest segment were looked at, and so many of them carried.
@@ -254,7 +299,9 @@ impl Journal {
     /// Lets the oldest segment go: nothing in it is needed any more.
     pub(crate) fn release_oldest(&self) -> std::result::Result<SegmentNumber, Refused> {
         let next = self.inner.lock().ring.second_oldest();
-        let Some(oldest) = next else { return Err(Refused::NoRoom) };
+        let Some(oldest) = next else {
+            return Err(Refused::NoRoom);
+        };
         let release = Record::Release { oldest };
         let appended = self.append(&release, false, Purpose::Freeing, |_| 0)?;
         // Everything appended so far must be durable before the slot is reused, under every policy: the

@@ -54,10 +54,18 @@ impl Space {
     pub(crate) fn change_live(&mut self, by: i64, active: SegmentNumber) {
         self.live_bytes = self.live_bytes.saturating_add_signed(by);
         let live = self.live_bytes;
-        if self.most_live.back().is_some_and(|(at, most)| *at == active && *most >= live) {
+        if self
+            .most_live
+            .back()
+            .is_some_and(|(at, most)| *at == active && *most >= live)
+        {
             return;
         }
-        while self.most_live.back().is_some_and(|(_, most)| *most <= self.live_bytes) {
+        while self
+            .most_live
+            .back()
+            .is_some_and(|(_, most)| *most <= self.live_bytes)
+        {
             self.most_live.pop_back();
         }
         self.most_live.push_back((active, self.live_bytes));
@@ -65,13 +73,18 @@ impl Space {
 
     /// The most that lived since the now-oldest record was written: what the bound is counted from.
     pub(crate) fn most_live_bytes(&self) -> u64 {
-        self.most_live.front().map_or(self.live_bytes, |(_, most)| (*most).max(self.live_bytes))
+        self.most_live
+            .front()
+            .map_or(self.live_bytes, |(_, most)| (*most).max(self.live_bytes))
     }
 
     /// Segments below `oldest` are gone.
     pub(crate) fn released(&mut self, oldest: SegmentNumber) {
         while self.most_live.len() > 1
-            && self.most_live.front().is_some_and(|(number, _)| *number < oldest)
+            && self
+                .most_live
+                .front()
+                .is_some_and(|(number, _)| *number < oldest)
         {
             self.most_live.pop_front();
         }
@@ -101,11 +114,13 @@ impl Space {
                 _ => return false,
             },
         };
-        let Some(slots) = slots.checked_sub(spare) else { return false };
+        let Some(slots) = slots.checked_sub(spare) else {
+            return false;
+        };
         // At the end of each segment up to a whole record may find no room.
         let waste = self.largest_claim.max(whole);
-        let room = rest.saturating_sub(waste)
-            + slots.saturating_mul(room.fresh.saturating_sub(waste));
+        let room =
+            rest.saturating_sub(waste) + slots.saturating_mul(room.fresh.saturating_sub(waste));
         self.claimed_bytes + more == 0 || self.claimed_bytes + more <= room
     }
 
@@ -125,7 +140,11 @@ impl Space {
 
     /// How many bytes may be looked at now; 0 when carrying is at pace.
     pub(crate) fn owed(&self) -> u64 {
-        if self.may_carry <= 0 { 0 } else { u64::try_from(self.may_look).unwrap_or(0) }
+        if self.may_carry <= 0 {
+            0
+        } else {
+            u64::try_from(self.may_look).unwrap_or(0)
+        }
     }
 
     /// `looked` bytes were looked at and `carried` of them copied.
@@ -148,7 +167,11 @@ mod tests {
     #[test]
     fn claims_fit_only_where_every_segment_may_waste_a_record() {
         let mut space = Space::new(0);
-        let room = Room { rest: 100, fresh: 700, slots: 2 };
+        let room = Room {
+            rest: 100,
+            fresh: 700,
+            slots: 2,
+        };
         assert!(space.fits(room, 100, 0, 0, 1));
         assert!(space.fits(room, 700, 0, 0, 1), "a rotation leaves one slot");
         assert!(!space.fits(room, 701, 0, 0, 0));

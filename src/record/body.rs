@@ -207,7 +207,7 @@ impl<'a> Elements<'a> {
         self.bytes
     }
 
-    pub(super) fn count(&self) -> u32 {
+    pub(crate) fn element_count(&self) -> u32 {
         self.left
     }
 }

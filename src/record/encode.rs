@@ -227,7 +227,7 @@ fn put_body(out: &mut Vec<u8>, record: &Record<'_>) {
         Record::Definition(definition) => put_definition(out, definition),
         Record::Transaction { time, elements } => {
             put_u64(out, time.0);
-            put_u32(out, elements.count());
+            put_u32(out, elements.element_count());
             out.extend_from_slice(elements.bytes());
         }
         Record::Prepare {
@@ -239,7 +239,7 @@ fn put_body(out: &mut Vec<u8>, record: &Record<'_>) {
             put_u64(out, time.0);
             put_u64(out, owner.0);
             put_u32(out, long_length(transaction));
-            put_u32(out, elements.count());
+            put_u32(out, elements.element_count());
             out.extend_from_slice(transaction);
             out.extend_from_slice(elements.bytes());
         }

@@ -55,25 +55,53 @@ struct Slots<'a> {
 ///
 /// [`Error::Damaged`] and [`Error::NewerFormat`] by the table of docs/recovery.md; [`Error::Io`].
 pub(crate) fn find_chain(store: &StoreCopy, all: &[SlotFacts]) -> Result<Chain> {
-    let mut slots = Slots { store, all, by_life: BTreeMap::new(), read: HashMap::new() };
+    let mut slots = Slots {
+        store,
+        all,
+        by_life: BTreeMap::new(),
+        read: HashMap::new(),
+    };
     for facts in all {
-        if let Some(header) = facts.header.filter(|header| header.identity == store.identity) {
-            slots.by_life.entry((header.number, header.salt)).or_default().push(facts);
+        if let Some(header) = facts
+            .header
+            .filter(|header| header.identity == store.identity)
+        {
+            slots
+                .by_life
+                .entry((header.number, header.salt))
+                .or_default()
+                .push(facts);
         }
     }
     let newest = slots.by_life.keys().next_back().copied();
     let highest = newest.map_or(SegmentNumber(0), |(number, _)| number);
     let mark = Position::new(store.mark_number, store.mark_end);
-    let mut chain = Chain { durable: mark, highest, ..Chain::default() };
+    let mut chain = Chain {
+        durable: mark,
+        highest,
+        ..Chain::default()
+    };
     if store.first_number == SegmentNumber(0) {
         return Ok(chain);
     }
     let first = (store.first_number, store.first_salt);
-    let Some(newest) = newest else { return Err(slots.missing(first)) };
-    if slots.by_life.keys().filter(|life| life.0 == highest).count() > 1 {
+    let Some(newest) = newest else {
+        return Err(slots.missing(first));
+    };
+    if slots
+        .by_life
+        .keys()
+        .filter(|life| life.0 == highest)
+        .count()
+        > 1
+    {
         // Of two lives of one number at most one is ours, and which is not for us to say.
         let reason = DamageReason::OtherLife;
-        return Err(Error::Damaged { segment: highest, offset: 0, reason });
+        return Err(Error::Damaged {
+            segment: highest,
+            offset: 0,
+            reason,
+        });
     }
     let last = slots.newest_begun(newest, &mut chain)?;
     if last.0 < first.0 {
@@ -81,7 +109,10 @@ pub(crate) fn find_chain(store: &StoreCopy, all: &[SlotFacts]) -> Result<Chain> 
     }
     slots.walk_back(last, &mut chain)?;
     let has_first = chain.segments.iter().any(|segment| segment.life() == first);
-    let begins_later = chain.segments.first().is_some_and(|oldest| oldest.life().0 > first.0);
+    let begins_later = chain
+        .segments
+        .first()
+        .is_some_and(|oldest| oldest.life().0 > first.0);
     if !has_first && !begins_later {
         return Err(slots.missing(first));
     }
@@ -102,36 +133,63 @@ impl ChainSegment {
 impl<'a> Slots<'a> {
     /// The slot that holds this life of a segment, and its header.
     fn find(&self, life: Life) -> Result<(&'a SlotFacts, SegmentHeader)> {
-        let damaged = |reason| Error::Damaged { segment: life.0, offset: 0, reason };
+        let damaged = |reason| Error::Damaged {
+            segment: life.0,
+            offset: 0,
+            reason,
+        };
         let facts = match self.by_life.get(&life).map(Vec::as_slice) {
             Some([facts]) => *facts,
             Some([_, _, ..]) => return Err(damaged(DamageReason::Twice)),
             _ => return Err(self.missing(life)),
         };
-        let Some(header) = facts.header else { return Err(self.missing(life)) };
+        let Some(header) = facts.header else {
+            return Err(self.missing(life));
+        };
         if facts.bytes != header.segment_bytes {
             let (offset, reason) = (facts.bytes.min(header.segment_bytes), DamageReason::Length);
-            return Err(Error::Damaged { segment: life.0, offset, reason });
+            return Err(Error::Damaged {
+                segment: life.0,
+                offset,
+                reason,
+            });
         }
         Ok((facts, header))
     }
 
     /// The error for a segment that is needed and not there, as exactly as can be told.
     fn missing(&self, (number, _): Life) -> Error {
-        let newer = self.all.iter().find_map(|facts| Some((facts, facts.newer?)));
+        let newer = self
+            .all
+            .iter()
+            .find_map(|facts| Some((facts, facts.newer?)));
         if let Some((facts, (what, found))) = newer {
-            return Error::NewerFormat { file: slot_name(facts.slot), what, found };
+            return Error::NewerFormat {
+                file: slot_name(facts.slot),
+                what,
+                found,
+            };
         }
-        let same_number =
-            self.all.iter().filter_map(|facts| facts.header).find(|header| header.number == number);
-        let has_bad_header = self.all.iter().any(|facts| facts.header.is_none() && facts.has_bytes());
+        let same_number = self
+            .all
+            .iter()
+            .filter_map(|facts| facts.header)
+            .find(|header| header.number == number);
+        let has_bad_header = self
+            .all
+            .iter()
+            .any(|facts| facts.header.is_none() && facts.has_bytes());
         let reason = match same_number {
             Some(header) if header.identity != self.store.identity => DamageReason::OtherStore,
             Some(_) => DamageReason::OtherLife,
             None if has_bad_header => DamageReason::Header,
             None => DamageReason::Missing,
         };
-        Error::Damaged { segment: number, offset: 0, reason }
+        Error::Damaged {
+            segment: number,
+            offset: 0,
+            reason,
+        }
     }
 
     /// Reads a segment to its end, once.
@@ -172,7 +230,11 @@ impl<'a> Slots<'a> {
         self.find(previous)?;
         if !self.is_begun(previous)? {
             let (segment, reason) = (previous.0, DamageReason::NotLinked);
-            return Err(Error::Damaged { segment, offset: 0, reason });
+            return Err(Error::Damaged {
+                segment,
+                offset: 0,
+                reason,
+            });
         }
         chain.left_out = Some(newest.0);
         chain.durable = chain.durable.max(marks);
@@ -238,13 +300,23 @@ impl<'a> Slots<'a> {
                 limit,
                 is_torn: found == Found::NotARecord,
             }),
-            Verdict::Damaged(reason) => {
-                Err(Error::Damaged { segment: header.number, offset: read.valid_end, reason })
-            }
+            Verdict::Damaged(reason) => Err(Error::Damaged {
+                segment: header.number,
+                offset: read.valid_end,
+                reason,
+            }),
             Verdict::NewerFormat => {
-                let found = if let End::NewerKind { kind, .. } = read.end { kind } else { 0 };
+                let found = if let End::NewerKind { kind, .. } = read.end {
+                    kind
+                } else {
+                    0
+                };
                 let (file, what) = (slot_name(facts.slot), "the kind of a record");
-                Err(Error::NewerFormat { file, what, found: u64::from(found) })
+                Err(Error::NewerFormat {
+                    file,
+                    what,
+                    found: u64::from(found),
+                })
             }
         }
     }
@@ -265,7 +337,10 @@ fn found(end: End, next: Option<Life>) -> Found {
         End::Limit => Found::AtLimit,
         End::OverLimit { .. } => Found::OverLimit,
         End::Full | End::CleanZeros { .. } => Found::Zeros,
-        End::NotARecord { stop: Stop::Malformed(why), .. } => Found::Impossible(why),
+        End::NotARecord {
+            stop: Stop::Malformed(why),
+            ..
+        } => Found::Impossible(why),
         End::NotARecord { .. } => Found::NotARecord,
         End::Malformed { reason, .. } => Found::Impossible(reason),
         End::NewerKind { .. } => Found::Newer,

@@ -82,8 +82,11 @@ mod tests {
 
     use super::*;
 
-    const ROLES: [(&str, Role); 3] =
-        [("sealed", Role::Sealed), ("closed", Role::Closed), ("last", Role::Last)];
+    const ROLES: [(&str, Role); 3] = [
+        ("sealed", Role::Sealed),
+        ("closed", Role::Closed),
+        ("last", Role::Last),
+    ];
     const FOUND: [(&str, Found); 8] = [
         ("seal to next", Found::SealToNext),
         ("seal elsewhere", Found::SealElsewhere),
@@ -115,7 +118,12 @@ mod tests {
         let rows: Vec<Vec<&str>> = document
             .lines()
             .filter(|line| line.starts_with("| ") && line.matches('|').count() == 5)
-            .map(|line| line.split('|').map(str::trim).filter(|cell| !cell.is_empty()).collect())
+            .map(|line| {
+                line.split('|')
+                    .map(str::trim)
+                    .filter(|cell| !cell.is_empty())
+                    .collect()
+            })
             .collect();
         let mut compared = 0;
         for (found_name, found) in FOUND {
@@ -125,7 +133,10 @@ mod tests {
                         .iter()
                         .filter(|row| row.first() == Some(&role_name))
                         .filter(|row| row.get(1) == Some(&found_name))
-                        .filter(|row| row.get(2).is_some_and(|cell| ["any", mark_name].contains(cell)))
+                        .filter(|row| {
+                            row.get(2)
+                                .is_some_and(|cell| ["any", mark_name].contains(cell))
+                        })
                         .filter_map(|row| row.get(3))
                         .collect();
                     let verdict = name(classify(role, found, is_below_mark));

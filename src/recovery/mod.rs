@@ -54,7 +54,10 @@ pub(crate) fn recover<H: BuildHasher>(
     let survey = directory.survey()?;
     if !survey.has_store {
         if !survey.slots.is_empty() || !survey.slots_away.is_empty() {
-            let (place, why) = (directory.place().to_owned(), "it has slots but no store file");
+            let (place, why) = (
+                directory.place().to_owned(),
+                "it has slots but no store file",
+            );
             return Err(Error::NotAStore { place, why });
         }
         return Ok(None);
@@ -66,13 +69,27 @@ pub(crate) fn recover<H: BuildHasher>(
         .map(|slot| read_slot(directory, slot))
         .collect::<Result<Vec<SlotFacts>>>()?;
     let chain = find_chain(&store, &facts)?;
-    let mut report = RecoveryReport { left_out: chain.left_out, ..RecoveryReport::default() };
+    let mut report = RecoveryReport {
+        left_out: chain.left_out,
+        ..RecoveryReport::default()
+    };
     let replayed = replay(&chain, hasher, progress, &mut report)?;
     let ring = build_ring(&chain, &facts);
-    let names_are_durable =
-        rewrite::make_durable(directory, (&store_file, &mut store), &chain, &ring, &mut report)?;
+    let names_are_durable = rewrite::make_durable(
+        directory,
+        (&store_file, &mut store),
+        &chain,
+        &ring,
+        &mut report,
+    )?;
     let store = (store_file, store);
-    Ok(Some(Recovered { replayed, ring, store, names_are_durable, report }))
+    Ok(Some(Recovered {
+        replayed,
+        ring,
+        store,
+        names_are_durable,
+        report,
+    }))
 }
 
 /// Removes what was never finished and renames back what was on its way; returns the slots.
@@ -110,22 +127,37 @@ pub(crate) fn replay<H: BuildHasher>(
     let mut replayed = Replayed::new(hasher);
     let total_bytes = chain.segments.iter().map(|segment| segment.end).sum();
     let mut done_bytes = 0;
-    let mut end = At { segment: SegmentNumber(0), offset: 0 };
+    let mut end = At {
+        segment: SegmentNumber(0),
+        offset: 0,
+    };
     for segment in &chain.segments {
-        progress(Progress { done_bytes, total_bytes });
+        progress(Progress {
+            done_bytes,
+            total_bytes,
+        });
         let number = segment.header.number;
         let failed = |error| Error::io("read", slot_name(segment.facts.slot), error);
         let file = File::clone(&segment.facts.file);
         let mut reader =
             SegmentReader::new(file, &segment.header, Some(segment.end)).map_err(failed)?;
         while let Some(item) = reader.next().map_err(failed)? {
-            replayed.apply(At { segment: number, offset: item.offset }, &item.decoded)?;
+            replayed.apply(
+                At {
+                    segment: number,
+                    offset: item.offset,
+                },
+                &item.decoded,
+            )?;
             if let Record::Seal { .. } = item.decoded.record {
                 break;
             }
         }
         done_bytes += segment.end;
-        end = At { segment: number, offset: segment.end };
+        end = At {
+            segment: number,
+            offset: segment.end,
+        };
         report.segments.push(SegmentReport {
             number,
             slot: segment.facts.slot,
@@ -134,14 +166,26 @@ pub(crate) fn replay<H: BuildHasher>(
         });
         if segment.is_torn {
             let bytes = segment.facts.bytes.saturating_sub(segment.end);
-            report.tail = Some(TailReport { segment: number, offset: segment.end, bytes });
+            report.tail = Some(TailReport {
+                segment: number,
+                offset: segment.end,
+                bytes,
+            });
         }
     }
     replayed.finish(end)?;
-    progress(Progress { done_bytes, total_bytes });
+    progress(Progress {
+        done_bytes,
+        total_bytes,
+    });
     report.read_bytes = done_bytes;
     report.records = replayed.records;
-    let existing = || replayed.addresses.values().filter(|address| address.defined.is_some());
+    let existing = || {
+        replayed
+            .addresses
+            .values()
+            .filter(|address| address.defined.is_some())
+    };
     report.caches = existing().count() as u64;
     report.ids = existing().map(|address| address.cache.len()).sum();
     Ok(replayed)

@@ -68,9 +68,19 @@ pub(crate) struct ReplayedPrepare {
 
 /// One change of a prepared transaction, owned.
 pub(crate) enum Change {
-    Add { address: u32, value: Box<[u8]>, id: Box<[u8]> },
-    Remove { address: u32, ordinal: Ordinal },
-    Bookmark { name: Box<[u8]>, value: Box<[u8]> },
+    Add {
+        address: u32,
+        value: Box<[u8]>,
+        id: Box<[u8]>,
+    },
+    Remove {
+        address: u32,
+        ordinal: Ordinal,
+    },
+    Bookmark {
+        name: Box<[u8]>,
+        value: Box<[u8]>,
+    },
 }
 
 /// Where a record stands.
@@ -116,15 +126,28 @@ impl<H: BuildHasher> Replayed<H> {
                 self.at(at, add.address)?.cache.remove(*old);
                 self.add(at, add, decoded.bytes, decoded.carried)?;
             }
-            Record::Remove { address, ordinal, time } => {
+            Record::Remove {
+                address,
+                ordinal,
+                time,
+            } => {
                 self.newest_time = self.newest_time.max(*time);
                 self.at(at, *address)?.cache.remove(*ordinal);
             }
-            Record::Clear { address, floor, time } => {
+            Record::Clear {
+                address,
+                floor,
+                time,
+            } => {
                 self.newest_time = self.newest_time.max(*time);
                 drop(self.at(at, *address)?.cache.forget_below(*floor));
             }
-            Record::Drop { address, incarnation, floor, time } => {
+            Record::Drop {
+                address,
+                incarnation,
+                floor,
+                time,
+            } => {
                 self.newest_time = self.newest_time.max(*time);
                 let address = self.at(at, *address)?;
                 drop(address.cache.forget_below(*floor));
@@ -133,14 +156,27 @@ impl<H: BuildHasher> Replayed<H> {
             }
             Record::Definition(definition) => self.define(at, definition, decoded.bytes)?,
             Record::Transaction { time, elements } => self.transaction(at, *time, elements)?,
-            Record::Prepare { time, owner, transaction, elements } => {
+            Record::Prepare {
+                time,
+                owner,
+                transaction,
+                elements,
+            } => {
                 self.newest_time = self.newest_time.max(*time);
                 let changes = elements.clone().map(Change::from).collect();
-                let prepare =
-                    ReplayedPrepare { owner: *owner, time: *time, changes, segment: at.segment };
+                let prepare = ReplayedPrepare {
+                    owner: *owner,
+                    time: *time,
+                    changes,
+                    segment: at.segment,
+                };
                 self.prepared.insert(Box::from(*transaction), prepare);
             }
-            Record::Commit { time, transaction, ordinals } => {
+            Record::Commit {
+                time,
+                transaction,
+                ordinals,
+            } => {
                 self.newest_time = self.newest_time.max(*time);
                 if let Some(prepare) = self.prepared.remove(*transaction) {
                     self.commit(at, *time, prepare, ordinals.clone())?;
@@ -151,7 +187,10 @@ impl<H: BuildHasher> Replayed<H> {
                 self.prepared.remove(*transaction);
             }
             Record::Bookmark { time, name, value } => self.bookmark(at, *time, name, value),
-            Record::Mark | Record::Seal { .. } | Record::Release { .. } | Record::Skipped { .. } => {}
+            Record::Mark
+            | Record::Seal { .. }
+            | Record::Release { .. }
+            | Record::Skipped { .. } => {}
         }
         Ok(())
     }
@@ -163,7 +202,10 @@ impl<H: BuildHasher> Replayed<H> {
             .values()
             .any(|address| address.defined.is_none() && address.cache.len() > 0);
         if nameless {
-            return Err(malformed(end, "an ID lives in an address without a definition"));
+            return Err(malformed(
+                end,
+                "an ID lives in an address without a definition",
+            ));
         }
         Ok(())
     }
@@ -172,14 +214,17 @@ impl<H: BuildHasher> Replayed<H> {
         if address >= ADDRESSES_MAX {
             return Err(malformed(at, "an address number is too high"));
         }
-        let entry = self.addresses.entry(address).or_insert_with(|| ReplayedAddress {
-            cache: Cache::new(CAPACITY_MAX),
-            defined: None,
-            incarnation: 0,
-            name: None,
-            named_in: at.segment,
-            is_capacity_known: false,
-        });
+        let entry = self
+            .addresses
+            .entry(address)
+            .or_insert_with(|| ReplayedAddress {
+                cache: Cache::new(CAPACITY_MAX),
+                defined: None,
+                incarnation: 0,
+                name: None,
+                named_in: at.segment,
+                is_capacity_known: false,
+            });
         entry.named_in = at.segment;
         Ok(entry)
     }
@@ -230,12 +275,23 @@ impl<H: BuildHasher> Replayed<H> {
 
     fn transaction(&mut self, at: At, time: Ticks, elements: &Elements<'_>) -> Result<()> {
         self.newest_time = self.newest_time.max(time);
-        let count = u64::from(elements.count());
+        let count = u64::from(elements.element_count());
         for element in elements.clone() {
             let bytes = element_bytes(count, &element);
             match element {
-                Element::Add { address, ordinal, value, id } => {
-                    let add = Add { address, ordinal, time, value, id };
+                Element::Add {
+                    address,
+                    ordinal,
+                    value,
+                    id,
+                } => {
+                    let add = Add {
+                        address,
+                        ordinal,
+                        time,
+                        value,
+                        id,
+                    };
                     self.add(at, &add, bytes, false)?;
                 }
                 Element::Remove { address, ordinal } => {
@@ -261,7 +317,13 @@ impl<H: BuildHasher> Replayed<H> {
                     if ordinal == Ordinal(0) {
                         continue;
                     }
-                    let add = Add { address, ordinal, time, value: Some(&value), id: &id };
+                    let add = Add {
+                        address,
+                        ordinal,
+                        time,
+                        value: Some(&value),
+                        id: &id,
+                    };
                     self.add(at, &add, id.len() as u64 + 28, false)?;
                 }
                 Change::Remove { address, ordinal } => {
@@ -275,7 +337,11 @@ impl<H: BuildHasher> Replayed<H> {
 
     fn bookmark(&mut self, at: At, time: Ticks, name: &[u8], value: &[u8]) {
         self.newest_time = self.newest_time.max(time);
-        let bookmark = ReplayedBookmark { value: Box::from(value), time, segment: at.segment };
+        let bookmark = ReplayedBookmark {
+            value: Box::from(value),
+            time,
+            segment: at.segment,
+        };
         self.bookmarks.insert(Box::from(name), bookmark);
     }
 }
@@ -283,19 +349,30 @@ impl<H: BuildHasher> Replayed<H> {
 impl From<Element<'_>> for Change {
     fn from(element: Element<'_>) -> Change {
         match element {
-            Element::Add { address, value, id, .. } => {
+            Element::Add {
+                address, value, id, ..
+            } => {
                 let value = Box::from(value.unwrap_or_default());
-                Change::Add { address, value, id: Box::from(id) }
+                Change::Add {
+                    address,
+                    value,
+                    id: Box::from(id),
+                }
             }
             Element::Remove { address, ordinal } => Change::Remove { address, ordinal },
-            Element::Bookmark { name, value } => {
-                Change::Bookmark { name: Box::from(name), value: Box::from(value) }
-            }
+            Element::Bookmark { name, value } => Change::Bookmark {
+                name: Box::from(name),
+                value: Box::from(value),
+            },
         }
     }
 }
 
 fn malformed(at: At, why: &'static str) -> Error {
     let reason = DamageReason::Malformed(why);
-    Error::Damaged { segment: at.segment, offset: at.offset, reason }
+    Error::Damaged {
+        segment: at.segment,
+        offset: at.offset,
+        reason,
+    }
 }

@@ -23,7 +23,9 @@ pub(super) fn make_durable(
     ring: &Ring<File>,
     report: &mut RecoveryReport,
 ) -> Result<bool> {
-    let Some(last) = chain.segments.last() else { return Ok(false) };
+    let Some(last) = chain.segments.last() else {
+        return Ok(false);
+    };
     let life = (last.header.number, last.header.salt);
     let mark = Position::new(store.mark_number, store.mark_end);
     if (store.mark_number, store.mark_salt) == life && mark == last.end_position() {
@@ -37,8 +39,13 @@ pub(super) fn make_durable(
         if segment.end_position() > chain.durable {
             report.rewritten_bytes += rewrite_segment(segment)?;
             let number = segment.header.number;
-            let rewritten = report.segments.iter_mut().find(|report| report.number == number);
-            rewritten.into_iter().for_each(|report| report.is_rewritten = true);
+            let rewritten = report
+                .segments
+                .iter_mut()
+                .find(|report| report.number == number);
+            rewritten
+                .into_iter()
+                .for_each(|report| report.is_rewritten = true);
         } else {
             let synced = segment.facts.file.sync();
             synced.map_err(|error| directory.io("sync", &slot_name(segment.facts.slot), error))?;
@@ -48,7 +55,9 @@ pub(super) fn make_durable(
         let (name, away) = (slot_name(free.slot), slot_away_name(free.slot));
         directory.rename(&name, &away)?;
         directory.rename(&away, &name)?;
-        free.file.sync().map_err(|error| directory.io("sync", &name, error))?;
+        free.file
+            .sync()
+            .map_err(|error| directory.io("sync", &name, error))?;
     }
     directory.sync()?;
     let marked = StoreCopy {
@@ -60,7 +69,9 @@ pub(super) fn make_durable(
     };
     for offset in store::COPY_OFFSETS {
         write(store_file, offset, &marked.encode(), STORE_NAME)?;
-        store_file.sync().map_err(|error| directory.io("sync", STORE_NAME, error))?;
+        store_file
+            .sync()
+            .map_err(|error| directory.io("sync", STORE_NAME, error))?;
     }
     *store = marked;
     Ok(true)
@@ -70,16 +81,26 @@ fn rewrite_segment(segment: &ChainSegment) -> Result<u64> {
     let name = slot_name(segment.facts.slot);
     let file = &segment.facts.file;
     let header = segment.header.encode();
-    let synced = || file.sync().map_err(|error| Error::io("sync", name.clone(), error));
+    let synced = || {
+        file.sync()
+            .map_err(|error| Error::io("sync", name.clone(), error))
+    };
     // One header copy is durable before the other is touched.
     write(file, 0, &header, &name)?;
     synced()?;
-    write(file, header_block_bytes(segment.facts.bytes), &header, &name)?;
+    write(
+        file,
+        header_block_bytes(segment.facts.bytes),
+        &header,
+        &name,
+    )?;
     let mut offset = records_offset(segment.facts.bytes);
     let mut rewritten = 2 * header.len() as u64;
     let mut buffer = vec![0; usize::try_from(PIECE_BYTES).unwrap_or(4096)];
     while offset < segment.end {
-        let wanted = usize::try_from(segment.end - offset).unwrap_or(usize::MAX).min(buffer.len());
+        let wanted = usize::try_from(segment.end - offset)
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
         let piece = buffer.get_mut(..wanted).unwrap_or_default();
         let count = read_full(&**file, offset, piece);
         let count = count.map_err(|error| Error::io("read", name.clone(), error))?;

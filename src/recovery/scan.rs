@@ -5,7 +5,8 @@
 use crate::directory::{Directory, STORE_NAME, slot_name};
 use crate::error::{DamageReason, Error, Result};
 use crate::format::{
-    HEADER_BYTES, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENT_BYTES_STEP, header_block_bytes, store,
+    HEADER_BYTES, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENT_BYTES_STEP, header_block_bytes,
+    store,
 };
 use crate::ids::{Position, SegmentNumber, Slot};
 use crate::record::Record;
@@ -58,13 +59,21 @@ pub(crate) fn read_store(directory: &Directory) -> Result<(File, StoreCopy)> {
         }
     }
     if let Some((what, found)) = newer {
-        return Err(Error::NewerFormat { file: directory.file(STORE_NAME), what, found });
+        return Err(Error::NewerFormat {
+            file: directory.file(STORE_NAME),
+            what,
+            found,
+        });
     }
     match best {
         Some(copy) => Ok((file, copy)),
         None => {
             let reason = malformed.map_or(DamageReason::Header, DamageReason::Malformed);
-            Err(Error::Damaged { segment: SegmentNumber(0), offset: 0, reason })
+            Err(Error::Damaged {
+                segment: SegmentNumber(0),
+                offset: 0,
+                reason,
+            })
         }
     }
 }
@@ -74,7 +83,13 @@ pub(crate) fn read_slot(directory: &Directory, slot: Slot) -> Result<SlotFacts> 
     let file = directory.open_slot(slot)?;
     let failed = |error| directory.io("read", &slot_name(slot), error);
     let bytes = file.bytes().map_err(failed)?;
-    let mut facts = SlotFacts { slot, file, bytes, header: None, newer: None };
+    let mut facts = SlotFacts {
+        slot,
+        file,
+        bytes,
+        header: None,
+        newer: None,
+    };
     let read = |offset| -> Result<Parsed<SegmentHeader>> {
         let mut block = [0; HEADER_BYTES];
         let count = read_full(&*facts.file, offset, &mut block).map_err(failed)?;
@@ -87,12 +102,18 @@ pub(crate) fn read_slot(directory: &Directory, slot: Slot) -> Result<SlotFacts> 
         Parsed::Valid(header) => header.segment_bytes,
         _ => bytes,
     };
-    let is_possible = range.contains(&whole_bytes) && whole_bytes.is_multiple_of(SEGMENT_BYTES_STEP);
-    let second =
-        if is_possible { read(header_block_bytes(whole_bytes))? } else { Parsed::NotValid };
+    let is_possible =
+        range.contains(&whole_bytes) && whole_bytes.is_multiple_of(SEGMENT_BYTES_STEP);
+    let second = if is_possible {
+        read(header_block_bytes(whole_bytes))?
+    } else {
+        Parsed::NotValid
+    };
     for parsed in [first, second] {
         match parsed {
-            Parsed::Valid(header) if facts.header.is_none_or(|best| best.number < header.number) => {
+            Parsed::Valid(header)
+                if facts.header.is_none_or(|best| best.number < header.number) =>
+            {
                 facts.header = Some(header);
             }
             Parsed::Newer { what, found } => facts.newer = Some((what, found)),
@@ -110,8 +131,7 @@ pub(crate) fn scan_segment(
 ) -> Result<SegmentFacts> {
     let name = slot_name(facts.slot);
     let failed = |error| Error::io("read", name.clone(), error);
-    let mut reader =
-        SegmentReader::new(File::clone(&facts.file), header, limit).map_err(failed)?;
+    let mut reader = SegmentReader::new(File::clone(&facts.file), header, limit).map_err(failed)?;
     let mut oldest_needed = header.oldest_needed;
     while let Some(item) = reader.next().map_err(failed)? {
         if let Record::Release { oldest } = item.decoded.record {
@@ -124,6 +144,10 @@ pub(crate) fn scan_segment(
         let behind = mark_behind(&*facts.file, header, offset).map_err(failed)?;
         highest_mark = highest_mark.max(behind);
     }
-    Ok(SegmentFacts { end, valid_end: reader.valid_end(), highest_mark, oldest_needed })
+    Ok(SegmentFacts {
+        end,
+        valid_end: reader.valid_end(),
+        highest_mark,
+        oldest_needed,
+    })
 }
-

@@ -5,10 +5,12 @@
 mod behind;
 pub(crate) mod header;
 pub(crate) mod reader;
+mod writer;
 
 pub(crate) use behind::mark_behind;
 pub(crate) use header::{Parsed, SegmentHeader};
 pub(crate) use reader::{End, Item, SegmentReader};
+pub(crate) use writer::SegmentWriter;
 
 #[cfg(test)]
 mod test_file;

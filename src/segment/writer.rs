@@ -33,7 +33,17 @@ impl SegmentWriter {
         let offset = records_offset(bytes);
         let buffer = Vec::with_capacity(256);
         let (last_mark, mark_due) = (None, 0);
-        SegmentWriter { file, seed, salt, base_time, bytes, offset, last_mark, mark_due, buffer }
+        SegmentWriter {
+            file,
+            seed,
+            salt,
+            base_time,
+            bytes,
+            offset,
+            last_mark,
+            mark_due,
+            buffer,
+        }
     }
 
     pub(crate) fn file(&self) -> Arc<dyn StorageFile> {
@@ -76,7 +86,10 @@ impl SegmentWriter {
     ) -> (Written, AddForm) {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
-        let base = Base { ordinal: base, time: self.base_time };
+        let base = Base {
+            ordinal: base,
+            time: self.base_time,
+        };
         let place = self.place(durable, false);
         let mark = place.mark;
         let form = encode_add(&mut buffer, &place, add, base);
@@ -86,11 +99,19 @@ impl SegmentWriter {
     }
 
     /// Appends any record, an add in its long form.
-    pub(crate) fn append(&mut self, record: &Record<'_>, carried: bool, durable: Position) -> Written {
+    pub(crate) fn append(
+        &mut self,
+        record: &Record<'_>,
+        carried: bool,
+        durable: Position,
+    ) -> Written {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         let mut place = self.place(durable, carried);
-        if matches!(record, Record::Seal { .. } | Record::Release { .. } | Record::Mark) {
+        if matches!(
+            record,
+            Record::Seal { .. } | Record::Release { .. } | Record::Mark
+        ) {
             place.mark = Some(durable);
         }
         let mark = place.mark;
@@ -106,7 +127,13 @@ impl SegmentWriter {
     fn place(&self, durable: Position, carried: bool) -> Place<'_> {
         let is_due = self.last_mark != Some(durable) || self.offset >= self.mark_due;
         let mark = is_due.then_some(durable);
-        Place { seed: &self.seed, offset: self.offset, mark, carried, end_of_group: true }
+        Place {
+            seed: &self.seed,
+            offset: self.offset,
+            mark,
+            carried,
+            end_of_group: true,
+        }
     }
 
     fn write(&mut self, record: &[u8], mark: Option<Position>) -> Written {

@@ -92,7 +92,10 @@ fn check_name(name: &str) -> io::Result<()> {
     if is_plain {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain file name"))
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "not a plain file name",
+    ))
 }
 
 /// Reads from `offset` until `buffer` is full or the file ends; returns how many bytes.
@@ -136,7 +139,11 @@ pub(crate) fn write_full(file: &dyn StorageFile, offset: u64, bytes: &[u8]) -> W
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => error,
         };
-        return if done == 0 { Written::Nothing(error) } else { Written::Part(error) };
+        return if done == 0 {
+            Written::Nothing(error)
+        } else {
+            Written::Part(error)
+        };
     }
     Written::All
 }

@@ -53,7 +53,11 @@ impl Shared {
 
     /// Adds `id`, unless it is known or pending.
     #[inline]
-    pub(crate) fn add(self: &Arc<Self>, address: &Arc<Address>, id: &[u8]) -> Result<Placed<Outcome>> {
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        address: &Arc<Address>,
+        id: &[u8],
+    ) -> Result<Placed<Outcome>> {
         self.check()?;
         self.check_id(id)?;
         let hash = self.hash(id);
@@ -107,7 +111,9 @@ impl Shared {
 
     /// Ends a claim and gives back what was set aside for it; whether it was there.
     pub(crate) fn unclaim(&self, state: &mut State, hash: u64, id: &[u8], token: u64) -> bool {
-        let Some(claim) = state.claims.settle(hash, id, token) else { return false };
+        let Some(claim) = state.claims.settle(hash, id, token) else {
+            return false;
+        };
         if let (Some(journal), true) = (&self.journal, claim.journal_bytes > 0) {
             journal.unclaim(claim.journal_bytes);
         }
@@ -133,7 +139,13 @@ impl Shared {
             _ => self.define(address, state, within(purpose))?,
         };
         let ordinal = state.cache.next();
-        let add = Add { address: number, ordinal, time, value: None, id };
+        let add = Add {
+            address: number,
+            ordinal,
+            time,
+            value: None,
+            id,
+        };
         let evicted = signed(state.cache.eviction_bytes());
         let appended = journal.append_add(&add, &mut state.base, purpose, -evicted)?;
         state.cache.add(hash, id, &[], time, appended.bytes);
@@ -148,11 +160,15 @@ impl Shared {
         state: &mut State,
         purpose: Purpose,
     ) -> std::result::Result<u32, Refused> {
-        let Some(journal) = &self.journal else { return Ok(0) };
+        let Some(journal) = &self.journal else {
+            return Ok(0);
+        };
         let number = match state.number {
             Some(number) => number,
             None => {
-                let number = self.registry.assign(address, self.options.limits.addresses)?;
+                let number = self
+                    .registry
+                    .assign(address, self.options.limits.addresses)?;
                 state.number = Some(number);
                 number
             }
@@ -193,7 +209,11 @@ impl Shared {
     }
 
     /// Removes `id` if it is known.
-    pub(crate) fn remove(self: &Arc<Self>, address: &Arc<Address>, id: &[u8]) -> Result<Placed<bool>> {
+    pub(crate) fn remove(
+        self: &Arc<Self>,
+        address: &Arc<Address>,
+        id: &[u8],
+    ) -> Result<Placed<bool>> {
         self.check()?;
         self.check_id(id)?;
         let hash = self.hash(id);
@@ -206,8 +226,15 @@ impl Shared {
                 state.cache.remove(ordinal);
                 return Ok(((true, None), false));
             };
-            let freed = state.cache.get(ordinal).map_or(0, |known| known.record_bytes);
-            let record = Record::Remove { address: number, ordinal, time: self.now() };
+            let freed = state
+                .cache
+                .get(ordinal)
+                .map_or(0, |known| known.record_bytes);
+            let record = Record::Remove {
+                address: number,
+                ordinal,
+                time: self.now(),
+            };
             let live = |_| -signed(freed);
             let appended = journal.append(&record, false, Purpose::Freeing, live)?;
             state.cache.remove(ordinal);
@@ -238,7 +265,11 @@ impl Shared {
                 return Ok(((count, None), false));
             };
             let freed = state.cache.live_bytes();
-            let record = Record::Clear { address: number, floor, time: self.now() };
+            let record = Record::Clear {
+                address: number,
+                floor,
+                time: self.now(),
+            };
             let live = |_| -signed(freed);
             let appended = journal.append(&record, false, Purpose::Freeing, live)?;
             forgotten = Some(state.cache.forget_below(floor));
@@ -261,7 +292,10 @@ impl Shared {
             let (Some(journal), Some(number)) = (&self.journal, state.number) else {
                 let existed = state.cache.last() > Ordinal(0) || state.by_call;
                 if existed {
-                    *state = State { claims: std::mem::take(&mut state.claims), ..State::new(capacity) };
+                    *state = State {
+                        claims: std::mem::take(&mut state.claims),
+                        ..State::new(capacity)
+                    };
                 }
                 return Ok(((existed, None), false));
             };
@@ -271,7 +305,12 @@ impl Shared {
             let existed = state.exists();
             let freed = state.cache.live_bytes() + defined.bytes;
             let (incarnation, time) = (state.incarnation, self.now());
-            let record = Record::Drop { address: number, incarnation, floor, time };
+            let record = Record::Drop {
+                address: number,
+                incarnation,
+                floor,
+                time,
+            };
             let live = |_| -signed(freed);
             let appended = journal.append(&record, false, Purpose::Freeing, live)?;
             forgotten = Some(state.cache.forget_below(floor));
@@ -297,7 +336,11 @@ impl Shared {
         self.check()?;
         let max = crate::format::CAPACITY_MAX;
         if capacity > max {
-            return Err(Error::Limit { limit: "capacity", max, actual: capacity });
+            return Err(Error::Limit {
+                limit: "capacity",
+                max,
+                actual: capacity,
+            });
         }
         let mut forgotten = None;
         let placed = self.with_room(Purpose::Ordinary, || {
@@ -334,10 +377,14 @@ impl Shared {
         capacity: u64,
         by_call: bool,
     ) -> std::result::Result<Appended, Refused> {
-        let Some(journal) = &self.journal else { return Err(Refused::NoRoom) };
+        let Some(journal) = &self.journal else {
+            return Err(Refused::NoRoom);
+        };
         let number = match state.number {
             Some(number) => number,
-            None => self.registry.assign(address, self.options.limits.addresses)?,
+            None => self
+                .registry
+                .assign(address, self.options.limits.addresses)?,
         };
         state.number = Some(number);
         let last = state.cache.last();
@@ -345,7 +392,12 @@ impl Shared {
         let floor = state.cache.floor().0.max((last.0 + 1).saturating_sub(kept));
         let mut record = self.definition(address, state, number);
         if let Record::Definition(definition) = &mut record {
-            *definition = Definition { by_call, capacity, floor: Ordinal(floor), ..*definition };
+            *definition = Definition {
+                by_call,
+                capacity,
+                floor: Ordinal(floor),
+                ..*definition
+            };
         }
         let before = state.defined.map_or(0, |defined| defined.bytes);
         let live = |bytes| signed(bytes) - signed(before);
@@ -367,7 +419,11 @@ impl State {
     pub(crate) fn set_defined(&mut self, appended: &Appended) {
         let max_age = self.defined.map_or(0, |defined| defined.max_age);
         let (segment, bytes) = (appended.end.segment(), appended.bytes);
-        self.defined = Some(Defined { segment, bytes, max_age });
+        self.defined = Some(Defined {
+            segment,
+            bytes,
+            max_age,
+        });
         self.last_change = appended.end;
     }
 

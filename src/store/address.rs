@@ -68,7 +68,11 @@ pub enum IdState {
 impl Address {
     pub(crate) fn new(namespace: Namespace, name: &[u8], capacity: u64) -> Address {
         let state = Mutex::new(State::new(capacity));
-        Address { namespace, name: Box::from(name), state }
+        Address {
+            namespace,
+            name: Box::from(name),
+            state,
+        }
     }
 }
 
@@ -94,7 +98,14 @@ impl State {
     }
 
     pub(crate) fn seen(&self, ordinal: Ordinal) -> Seen {
-        let time = self.cache.get(ordinal).map_or(Ticks(0), |remembered| remembered.time);
-        Seen { ordinal, time, adds_left: self.cache.adds_left(ordinal) }
+        let time = self
+            .cache
+            .get(ordinal)
+            .map_or(Ticks(0), |remembered| remembered.time);
+        Seen {
+            ordinal,
+            time,
+            adds_left: self.cache.adds_left(ordinal),
+        }
     }
 }

@@ -36,11 +36,17 @@ impl Prepared {
             body.push(match change {
                 Change::Add { address, value, id } => {
                     let (address, ordinal, value) = (*address, Ordinal(0), Some(&**value));
-                    Element::Add { address, ordinal, value, id }
+                    Element::Add {
+                        address,
+                        ordinal,
+                        value,
+                        id,
+                    }
                 }
-                Change::Remove { address, ordinal } => {
-                    Element::Remove { address: *address, ordinal: *ordinal }
-                }
+                Change::Remove { address, ordinal } => Element::Remove {
+                    address: *address,
+                    ordinal: *ordinal,
+                },
                 Change::Bookmark { name, value } => Element::Bookmark { name, value },
             });
         }

@@ -176,7 +176,9 @@ impl Cache {
         let hash = shared.hash(id);
         let position = {
             let state = self.address.state.lock();
-            let Some(ordinal) = state.cache.find(hash, id) else { return Ok(false) };
+            let Some(ordinal) = state.cache.find(hash, id) else {
+                return Ok(false);
+            };
             shared.unsynced(&state, ordinal)
         };
         shared.wait(position)?;
@@ -213,7 +215,9 @@ impl Cache {
         if state.claims.len() == 0 {
             return IdState::Absent;
         }
-        shared.holder(&mut state, hash, id).map_or(IdState::Absent, IdState::Pending)
+        shared
+            .holder(&mut state, hash, id)
+            .map_or(IdState::Absent, IdState::Pending)
     }
 
     /// Removes `id`; the outcome tells whether it was known. It leaves a hole in the window.
@@ -274,7 +278,8 @@ impl Cache {
     /// # }
     /// ```
     pub fn set_capacity(&self, ids: u64) -> Receipt<()> {
-        self.receipt(self.handle.shared.set_capacity(&self.address, ids, true)).map(|_| ())
+        self.receipt(self.handle.shared.set_capacity(&self.address, ids, true))
+            .map(|_| ())
     }
 
     /// Every known ID, oldest first, as a cursor that takes short locks: what is added or forgotten
@@ -292,7 +297,11 @@ impl Cache {
     /// # }
     /// ```
     pub fn ids(&self) -> Ids {
-        Ids { cache: self.clone(), next: Ordinal(1), batch: VecDeque::new() }
+        Ids {
+            cache: self.clone(),
+            next: Ordinal(1),
+            batch: VecDeque::new(),
+        }
     }
 
     /// How many IDs are known.

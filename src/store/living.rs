@@ -9,13 +9,22 @@ use crate::store::shared::Shared;
 
 impl Living for Shared {
     fn carry_add(&self, number: u32, ordinal: Ordinal) -> Result<u64, Refused> {
-        let (Some(journal), Some(address)) = (&self.journal, self.registry.by_number(number)) else {
+        let (Some(journal), Some(address)) = (&self.journal, self.registry.by_number(number))
+        else {
             return Ok(0);
         };
         let mut state = address.state.lock();
-        let Some(known) = state.cache.get(ordinal) else { return Ok(0) };
+        let Some(known) = state.cache.get(ordinal) else {
+            return Ok(0);
+        };
         let value = (!known.value.is_empty()).then_some(known.value);
-        let add = Add { address: number, ordinal, time: known.time, value, id: known.id };
+        let add = Add {
+            address: number,
+            ordinal,
+            time: known.time,
+            value,
+            id: known.id,
+        };
         let before = known.record_bytes;
         let live = |bytes| signed(bytes) - signed(before);
         let appended = journal.append(&Record::Add(add), true, Purpose::Freeing, live)?;
@@ -24,7 +33,8 @@ impl Living for Shared {
     }
 
     fn carry_definition(&self, number: u32, segment: SegmentNumber) -> Result<u64, Refused> {
-        let (Some(journal), Some(address)) = (&self.journal, self.registry.by_number(number)) else {
+        let (Some(journal), Some(address)) = (&self.journal, self.registry.by_number(number))
+        else {
             return Ok(0);
         };
         let mut state = address.state.lock();
@@ -39,20 +49,28 @@ impl Living for Shared {
     }
 
     fn carry_bookmark(&self, name: &[u8], segment: SegmentNumber) -> Result<u64, Refused> {
-        let Some(journal) = &self.journal else { return Ok(0) };
+        let Some(journal) = &self.journal else {
+            return Ok(0);
+        };
         let mut extras = self.extras.lock();
         let bookmark = extras.bookmarks.get_mut(name);
         let Some(bookmark) = bookmark.filter(|bookmark| bookmark.segment == segment) else {
             return Ok(0);
         };
-        let record = Record::Bookmark { time: bookmark.time, name, value: &bookmark.value };
+        let record = Record::Bookmark {
+            time: bookmark.time,
+            name,
+            value: &bookmark.value,
+        };
         let appended = journal.append(&record, true, Purpose::Freeing, |_| 0)?;
         bookmark.segment = appended.end.segment();
         Ok(appended.bytes)
     }
 
     fn carry_prepare(&self, transaction: &[u8], segment: SegmentNumber) -> Result<u64, Refused> {
-        let Some(journal) = &self.journal else { return Ok(0) };
+        let Some(journal) = &self.journal else {
+            return Ok(0);
+        };
         let mut extras = self.extras.lock();
         let prepared = extras.prepared.get_mut(transaction);
         let Some(prepared) = prepared.filter(|prepared| prepared.segment == segment) else {
@@ -60,7 +78,12 @@ impl Living for Shared {
         };
         let body = prepared.body();
         let (time, owner, elements) = (prepared.time, prepared.owner, body.elements());
-        let record = Record::Prepare { time, owner, transaction, elements };
+        let record = Record::Prepare {
+            time,
+            owner,
+            transaction,
+            elements,
+        };
         let appended = journal.append(&record, true, Purpose::Freeing, |_| 0)?;
         prepared.segment = appended.end.segment();
         Ok(appended.bytes)

@@ -78,7 +78,9 @@ impl Shared {
     /// [`Error::NoSpace`], and what poisons the store.
     #[cold]
     pub(crate) fn make_room(&self, purpose: Purpose) -> Result<()> {
-        let Some(journal) = &self.journal else { return Ok(()) };
+        let Some(journal) = &self.journal else {
+            return Ok(());
+        };
         self.check()?;
         let mut carrier = self.maintenance.lock();
         if !journal.has_begun() {
@@ -129,7 +131,9 @@ impl Shared {
     /// Carries everything that lives out of all segments but a fresh one, and gives the space back.
     pub(crate) fn compact(&self) -> Result<()> {
         self.check()?;
-        let Some(journal) = &self.journal else { return Ok(()) };
+        let Some(journal) = &self.journal else {
+            return Ok(());
+        };
         let mut carrier = self.maintenance.lock();
         if journal.dead_bytes() == 0 {
             return Ok(());

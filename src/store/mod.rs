@@ -140,7 +140,9 @@ impl Store {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Store> {
         let shared = opening::open(Arc::new(storage), options, progress)?;
-        Ok(Store { handle: Arc::new(Handle { shared }) })
+        Ok(Store {
+            handle: Arc::new(Handle { shared }),
+        })
     }
 
     /// A store that remembers in memory only, with the same calls.
@@ -150,7 +152,9 @@ impl Store {
     /// [`Error::Options`], [`Error::Limit`].
     pub fn in_memory(options: Options) -> Result<Store> {
         let shared = opening::in_memory(options)?;
-        Ok(Store { handle: Arc::new(Handle { shared }) })
+        Ok(Store {
+            handle: Arc::new(Handle { shared }),
+        })
     }
 
     /// What recovery found and did.
@@ -174,16 +178,26 @@ impl Store {
     /// As [`cache`](Store::cache).
     pub fn cache_in(&self, namespace: Namespace, address: impl AsRef<[u8]>) -> Result<Cache> {
         let (shared, name) = (self.shared(), address.as_ref());
-        let (max, actual) = (shared.options.limits.address_bytes as u64, name.len() as u64);
+        let (max, actual) = (
+            shared.options.limits.address_bytes as u64,
+            name.len() as u64,
+        );
         if actual > max {
-            return Err(Error::Limit { limit: "bytes of an address", max, actual });
+            return Err(Error::Limit {
+                limit: "bytes of an address",
+                max,
+                actual,
+            });
         }
         if let Err(Error::Closed) = shared.check() {
             return Err(Error::Closed);
         }
         let capacity = shared.options.new_capacity();
         let address = shared.registry.get_or_make(namespace, name, capacity);
-        Ok(Cache { handle: Arc::clone(&self.handle), address })
+        Ok(Cache {
+            handle: Arc::clone(&self.handle),
+            address,
+        })
     }
 
     /// Up to `limit` caches that exist, in order of namespace and address, behind the one given.
@@ -207,7 +221,9 @@ impl Store {
         let mut found = Vec::new();
         let mut after = after.map(|(namespace, name)| (namespace, Box::<[u8]>::from(name)));
         while found.len() < limit {
-            let from = after.as_ref().map(|(namespace, name)| (*namespace, &**name));
+            let from = after
+                .as_ref()
+                .map(|(namespace, name)| (*namespace, &**name));
             let addresses = shared.registry.after(from, limit - found.len());
             let Some(last) = addresses.last() else { break };
             after = Some((last.namespace, last.name.clone()));
@@ -248,7 +264,9 @@ impl Store {
         let mut existed = false;
         let mut end = None;
         for namespace in [Namespace::Client, Namespace::Bridge] {
-            let Some(address) = shared.registry.get(namespace, name) else { continue };
+            let Some(address) = shared.registry.get(namespace, name) else {
+                continue;
+            };
             match shared.drop_address(&address) {
                 Ok((did_exist, position)) => {
                     existed |= did_exist;

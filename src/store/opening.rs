@@ -89,10 +89,18 @@ fn open_without_persistence(
     };
     if !options.end_stored_ids {
         let why = "the directory holds IDs; to end them, set end_stored_ids too";
-        return Err(Error::Options { option: "persistence", why });
+        return Err(Error::Options {
+            option: "persistence",
+            why,
+        });
     }
-    let ending = Options { keeper: false, ..options.clone() };
-    let shared = Arc::new(Shared::new(assemble(directory, ending, None, hasher, recovered)?));
+    let ending = Options {
+        keeper: false,
+        ..options.clone()
+    };
+    let shared = Arc::new(Shared::new(assemble(
+        directory, ending, None, hasher, recovered,
+    )?));
     for address in shared.registry.numbered() {
         let (_, _) = shared.drop_address(&address)?;
     }
@@ -139,7 +147,10 @@ fn make_store(
         ring: Ring::new(Vec::new(), Vec::new(), SegmentNumber(0)),
         store: (store_file.file(), copy),
         names_are_durable: true,
-        report: RecoveryReport { is_new: true, ..RecoveryReport::default() },
+        report: RecoveryReport {
+            is_new: true,
+            ..RecoveryReport::default()
+        },
     })
 }
 
@@ -150,7 +161,13 @@ fn assemble(
     hasher: IdHasher,
     recovered: Recovered<IdHasher>,
 ) -> Result<Begin> {
-    let Recovered { mut replayed, ring, store, names_are_durable, mut report } = recovered;
+    let Recovered {
+        mut replayed,
+        ring,
+        store,
+        names_are_durable,
+        mut report,
+    } = recovered;
     let newest = replayed.newest_time;
     let timeline = Timeline::begin(Arc::clone(&options.clock), newest);
     if newest > Ticks(0) {
@@ -179,7 +196,17 @@ fn assemble(
     let journal = Some(Arc::new(Journal::new(parts, settings)));
     let extras = extras(&mut replayed);
     let carrier = Carrier::new(replayed.copies);
-    Ok(Begin { options, hasher, registry, journal, timeline, extras, carrier, report, lock })
+    Ok(Begin {
+        options,
+        hasher,
+        registry,
+        journal,
+        timeline,
+        extras,
+        carrier,
+        report,
+        lock,
+    })
 }
 
 /// By how many milliseconds the clock is ahead of the newest time.
@@ -211,7 +238,11 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
             Some(defined) => {
                 state.by_call = defined.by_call;
                 let (segment, bytes) = (defined.segment, defined.record_bytes);
-                state.defined = Some(Defined { segment, bytes, max_age: defined.max_age });
+                state.defined = Some(Defined {
+                    segment,
+                    bytes,
+                    max_age: defined.max_age,
+                });
                 live_bytes += bytes;
             }
             None => {
@@ -231,20 +262,37 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
 fn extras(replayed: &mut Replayed<IdHasher>) -> Extras {
     let bookmarks = std::mem::take(&mut replayed.bookmarks).into_iter();
     let bookmarks = bookmarks.map(|(name, found)| {
-        let bookmark = Bookmark { value: found.value, time: found.time, segment: found.segment };
+        let bookmark = Bookmark {
+            value: found.value,
+            time: found.time,
+            segment: found.segment,
+        };
         (name, bookmark)
     });
     let prepared = std::mem::take(&mut replayed.prepared).into_iter();
     let prepared = prepared.map(|(transaction, found)| {
         let (owner, time, segment) = (found.owner, found.time, found.segment);
-        (transaction, Prepared { owner, time, changes: found.changes, segment })
+        (
+            transaction,
+            Prepared {
+                owner,
+                time,
+                changes: found.changes,
+                segment,
+            },
+        )
     });
-    Extras { bookmarks: bookmarks.collect(), prepared: prepared.collect() }
+    Extras {
+        bookmarks: bookmarks.collect(),
+        prepared: prepared.collect(),
+    }
 }
 
 /// Gives caches whose capacity came from settings the one that the options say, durably.
 fn apply_settings(shared: &Arc<Shared>) -> Result<Vec<CapacityChange>> {
-    let Some(new) = shared.options.id_cache_size else { return Ok(Vec::new()) };
+    let Some(new) = shared.options.id_cache_size else {
+        return Ok(Vec::new());
+    };
     let mut changes = Vec::new();
     let mut end = None;
     for address in shared.registry.numbered() {
@@ -258,7 +306,13 @@ fn apply_settings(shared: &Arc<Shared>) -> Result<Vec<CapacityChange>> {
             end = end.max(position);
             let name = crate::error::Bytes::from(&*address.name);
             let namespace = address.namespace;
-            changes.push(CapacityChange { namespace, address: name, old, new, forgotten });
+            changes.push(CapacityChange {
+                namespace,
+                address: name,
+                old,
+                new,
+                forgotten,
+            });
         }
     }
     if let (Some(journal), Some(end)) = (&shared.journal, end) {

@@ -34,14 +34,28 @@ struct Inner {
 
 impl Registry {
     /// The address, made with `capacity` if it is not there.
-    pub(crate) fn get_or_make(&self, namespace: Namespace, name: &[u8], capacity: u64) -> Arc<Address> {
+    pub(crate) fn get_or_make(
+        &self,
+        namespace: Namespace,
+        name: &[u8],
+        capacity: u64,
+    ) -> Arc<Address> {
         let mut inner = self.inner.lock();
         let made = || Arc::new(Address::new(namespace, name, capacity));
-        Arc::clone(inner.by_name.entry((namespace, Box::from(name))).or_insert_with(made))
+        Arc::clone(
+            inner
+                .by_name
+                .entry((namespace, Box::from(name)))
+                .or_insert_with(made),
+        )
     }
 
     pub(crate) fn get(&self, namespace: Namespace, name: &[u8]) -> Option<Arc<Address>> {
-        self.inner.lock().by_name.get(&(namespace, Box::from(name))).cloned()
+        self.inner
+            .lock()
+            .by_name
+            .get(&(namespace, Box::from(name)))
+            .cloned()
     }
 
     pub(crate) fn by_number(&self, number: u32) -> Option<Arc<Address>> {
@@ -54,7 +68,11 @@ impl Registry {
         let mut inner = self.inner.lock();
         if inner.used_numbers >= max {
             let (max, actual) = (u64::from(max), u64::from(inner.used_numbers) + 1);
-            return Err(Error::Limit { limit: "addresses", max, actual });
+            return Err(Error::Limit {
+                limit: "addresses",
+                max,
+                actual,
+            });
         }
         let number = match inner.free_numbers.pop() {
             Some(number) => number,
@@ -87,21 +105,27 @@ impl Registry {
         let mut inner = self.inner.lock();
         let nameless: Vec<u32> = inner.nameless.iter().map(|(_, number)| *number).collect();
         let numbers = (0..).zip(&inner.by_number);
-        let free = numbers.filter(|(_, address)| address.is_none()).map(|(number, _)| number);
+        let free = numbers
+            .filter(|(_, address)| address.is_none())
+            .map(|(number, _)| number);
         let free = free.filter(|number| !nameless.contains(number)).collect();
         inner.free_numbers = free;
     }
 
     /// The address was dropped; `named_in` is the segment of the record that says so.
     pub(crate) fn dropped(&self, address: &Arc<Address>, named_in: SegmentNumber) {
-        self.inner.lock().dropped.push((named_in, Arc::clone(address)));
+        self.inner
+            .lock()
+            .dropped
+            .push((named_in, Arc::clone(address)));
     }
 
     /// Segments below `oldest` are gone: lets go of what only they named.
     pub(crate) fn released(&self, oldest: SegmentNumber) {
         let mut inner = self.inner.lock();
-        let (gone, kept) =
-            std::mem::take(&mut inner.nameless).into_iter().partition(|(segment, _)| *segment < oldest);
+        let (gone, kept) = std::mem::take(&mut inner.nameless)
+            .into_iter()
+            .partition(|(segment, _)| *segment < oldest);
         inner.nameless = kept;
         let gone: Vec<(SegmentNumber, u32)> = gone;
         for (_, number) in gone {
@@ -132,7 +156,9 @@ impl Registry {
                 inner.used_numbers -= 1;
             }
             drop(state);
-            inner.by_name.remove(&(address.namespace, address.name.clone()));
+            inner
+                .by_name
+                .remove(&(address.namespace, address.name.clone()));
         }
     }
 
@@ -148,7 +174,9 @@ impl Registry {
             None => false,
         };
         if is_unused {
-            inner.by_name.remove(&(address.namespace, address.name.clone()));
+            inner
+                .by_name
+                .remove(&(address.namespace, address.name.clone()));
         }
     }
 
@@ -163,12 +191,23 @@ impl Registry {
             Some((namespace, name)) => Bound::Excluded((namespace, Box::from(name))),
             None => Bound::Unbounded,
         };
-        inner.by_name.range((begin, Bound::Unbounded)).map(|(_, address)| Arc::clone(address)).take(limit).collect()
+        inner
+            .by_name
+            .range((begin, Bound::Unbounded))
+            .map(|(_, address)| Arc::clone(address))
+            .take(limit)
+            .collect()
     }
 
     /// All addresses that have a number.
     pub(crate) fn numbered(&self) -> Vec<Arc<Address>> {
-        self.inner.lock().by_number.iter().flatten().cloned().collect()
+        self.inner
+            .lock()
+            .by_number
+            .iter()
+            .flatten()
+            .cloned()
+            .collect()
     }
 }
 

@@ -76,7 +76,12 @@ impl Reservation {
                 journal.claim(bytes, bytes)?;
             }
             let token = shared.token();
-            let claim = Claim { owner, token, journal_bytes: bytes, lease_end };
+            let claim = Claim {
+                owner,
+                token,
+                journal_bytes: bytes,
+                lease_end,
+            };
             let taken = match state.claims.claim(hash, id, claim) {
                 Ok(()) => Taken::Claimed(Some(token)),
                 Err(owner) => Taken::Pending(owner),
@@ -146,8 +151,13 @@ impl Reservation {
         };
         let placed = shared.with_room(Purpose::Within, || {
             let mut state = self.address.state.lock();
-            let claim = state.claims.get(self.hash, &self.id).filter(|claim| claim.token == token);
-            let Some(claim) = claim else { return Ok(((Confirmed::LeaseLost, None), false)) };
+            let claim = state
+                .claims
+                .get(self.hash, &self.id)
+                .filter(|claim| claim.token == token);
+            let Some(claim) = claim else {
+                return Ok(((Confirmed::LeaseLost, None), false));
+            };
             if state.cache.capacity() == 0 {
                 shared.unclaim(&mut state, self.hash, &self.id, token);
                 return Ok(((Confirmed::Recorded, None), false));
@@ -158,7 +168,10 @@ impl Reservation {
             // What was set aside went into the record.
             state.claims.settle(self.hash, &self.id, token);
             let is_owing = appended.is_some_and(|appended| appended.is_owing);
-            Ok(((Confirmed::Recorded, appended.map(|appended| appended.end)), is_owing))
+            Ok((
+                (Confirmed::Recorded, appended.map(|appended| appended.end)),
+                is_owing,
+            ))
         });
         match placed {
             Ok((confirmed, position)) => {
@@ -175,8 +188,17 @@ impl Reservation {
     /// Gives the claim a new lease from now on; whether it is still held.
     pub fn renew(&self, lease: Duration) -> bool {
         let Some(token) = self.token else { return true };
-        let end = self.handle.shared.timeline.monotonic().saturating_add(lease);
-        self.address.state.lock().claims.renew(self.hash, &self.id, token, end)
+        let end = self
+            .handle
+            .shared
+            .timeline
+            .monotonic()
+            .saturating_add(lease);
+        self.address
+            .state
+            .lock()
+            .claims
+            .renew(self.hash, &self.id, token, end)
     }
 
     /// Keeps the claim without this guard; its owner may take it up again with [`Cache::held`].
@@ -198,7 +220,9 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         if let Some(token) = self.token {
             let mut state = self.address.state.lock();
-            self.handle.shared.unclaim(&mut state, self.hash, &self.id, token);
+            self.handle
+                .shared
+                .unclaim(&mut state, self.hash, &self.id, token);
         }
     }
 }

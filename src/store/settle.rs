@@ -12,8 +12,17 @@ use crate::transaction::{Settling, What};
 
 /// One change with its ordinal.
 enum Settled {
-    Add { address: usize, hash: u64, start: usize, end: usize, ordinal: Ordinal },
-    Remove { address: usize, ordinal: Ordinal },
+    Add {
+        address: usize,
+        hash: u64,
+        start: usize,
+        end: usize,
+        ordinal: Ordinal,
+    },
+    Remove {
+        address: usize,
+        ordinal: Ordinal,
+    },
 }
 
 impl Transaction {
@@ -42,7 +51,8 @@ impl Transaction {
             let mut body = TransactionBody::default();
             for settled in &settled {
                 let (Settled::Add { address, .. } | Settled::Remove { address, .. }) = settled;
-                let (Some(address), Some(state)) = (addresses.get(*address), states.get_mut(*address))
+                let (Some(address), Some(state)) =
+                    (addresses.get(*address), states.get_mut(*address))
                 else {
                     continue;
                 };
@@ -52,12 +62,17 @@ impl Transaction {
                 };
                 body.push(self.element(settled, number));
             }
-            let record = Record::Transaction { time, elements: body.elements() };
+            let record = Record::Transaction {
+                time,
+                elements: body.elements(),
+            };
             let purpose = Purpose::Claimed(self.claimed_bytes);
             let appended = journal.append(&record, false, purpose, |_| 0)?;
             self.claimed_bytes = 0;
             for settled in &settled {
-                if let Settled::Add { address, ordinal, .. } = settled
+                if let Settled::Add {
+                    address, ordinal, ..
+                } = settled
                     && let Some(state) = states.get_mut(*address)
                 {
                     state.note(*ordinal, appended.end, journal.commit.durable());
@@ -78,17 +93,27 @@ impl Transaction {
 
     fn element<'a>(&'a self, settled: &Settled, address: u32) -> Element<'a> {
         match *settled {
-            Settled::Add { start, end, ordinal, .. } => {
-                Element::Add { address, ordinal, value: None, id: self.gathered.id(start, end) }
-            }
+            Settled::Add {
+                start,
+                end,
+                ordinal,
+                ..
+            } => Element::Add {
+                address,
+                ordinal,
+                value: None,
+                id: self.gathered.id(start, end),
+            },
             Settled::Remove { ordinal, .. } => Element::Remove { address, ordinal },
         }
     }
 
     /// Gives each change its ordinal, in order; leaves out what has come to nothing.
     fn plan(&self, states: &[MutexGuard<'_, State>]) -> Vec<Settled> {
-        let mut settling: Vec<Settling> =
-            states.iter().map(|state| Settling::begin(&state.cache)).collect();
+        let mut settling: Vec<Settling> = states
+            .iter()
+            .map(|state| Settling::begin(&state.cache))
+            .collect();
         let mut own = std::collections::HashMap::new();
         let mut planned = Vec::with_capacity(self.gathered.changes().len());
         for change in self.gathered.changes() {
@@ -99,13 +124,21 @@ impl Transaction {
             };
             let cache = &state.cache;
             match change.what {
-                What::Add { hash, start, end, .. } => {
+                What::Add {
+                    hash, start, end, ..
+                } => {
                     let id = self.gathered.id(start, end);
                     let before = own.get(&(address, id)).copied();
                     let known = cache.find(hash, id);
                     if let Some(ordinal) = settling.add(cache, known, before) {
                         own.insert((address, id), ordinal);
-                        planned.push(Settled::Add { address, hash, start, end, ordinal });
+                        planned.push(Settled::Add {
+                            address,
+                            hash,
+                            start,
+                            end,
+                            ordinal,
+                        });
                     }
                 }
                 What::RemoveOwn { index } => {
@@ -129,8 +162,16 @@ impl Transaction {
         let count = settled.len() as u64;
         for change in settled {
             match *change {
-                Settled::Add { address, hash, start, end, .. } => {
-                    let Some(state) = states.get_mut(address) else { continue };
+                Settled::Add {
+                    address,
+                    hash,
+                    start,
+                    end,
+                    ..
+                } => {
+                    let Some(state) = states.get_mut(address) else {
+                        continue;
+                    };
                     let bytes = element_bytes(count, &self.element(change, 0));
                     let id = self.gathered.id(start, end);
                     state.cache.add(hash, id, &[], time, bytes);

@@ -120,7 +120,11 @@ impl Shared {
     pub(crate) fn check_id(&self, id: &[u8]) -> Result<()> {
         let (max, actual) = (self.options.limits.id_bytes as u64, id.len() as u64);
         if actual > max {
-            return Err(Error::Limit { limit: "bytes of an ID", max, actual });
+            return Err(Error::Limit {
+                limit: "bytes of an ID",
+                max,
+                actual,
+            });
         }
         Ok(())
     }
@@ -141,7 +145,9 @@ impl Shared {
 
     /// Whether the interval of the policy is over; if so it begins anew.
     pub(crate) fn is_sync_due(&self) -> bool {
-        let SyncPolicy::Interval(interval) = self.policy() else { return false };
+        let SyncPolicy::Interval(interval) = self.policy() else {
+            return false;
+        };
         let now = self.timeline.monotonic();
         let mut last = self.last_sync.lock();
         if now.saturating_sub(*last) < interval {
@@ -155,7 +161,10 @@ impl Shared {
     /// behind is not known.
     #[inline]
     pub(crate) fn guard(&self) -> PanicGuard<'_> {
-        PanicGuard { shared: self, was_panicking: std::thread::panicking() }
+        PanicGuard {
+            shared: self,
+            was_panicking: std::thread::panicking(),
+        }
     }
 
     /// Ends everything; only the first call does something.
@@ -185,7 +194,10 @@ pub(crate) struct PanicGuard<'a> {
 impl Drop for PanicGuard<'_> {
     #[inline]
     fn drop(&mut self) {
-        if std::thread::panicking() && !self.was_panicking && let Some(journal) = &self.shared.journal {
+        if std::thread::panicking()
+            && !self.was_panicking
+            && let Some(journal) = &self.shared.journal
+        {
             let cause = std::io::Error::other("a call ended in a panic");
             journal.commit.poison(Cause::from(cause));
         }

@@ -62,7 +62,11 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    pub(crate) fn begin(handle: Arc<Handle>, on_duplicate: OnDuplicate, owner: Owner) -> Transaction {
+    pub(crate) fn begin(
+        handle: Arc<Handle>,
+        on_duplicate: OnDuplicate,
+        owner: Owner,
+    ) -> Transaction {
         let token = handle.shared.token();
         Transaction {
             handle,
@@ -115,7 +119,11 @@ impl Transaction {
         };
         if self.on_duplicate == OnDuplicate::Reject && self.rejected.is_none() {
             let (address, id) = (Bytes::from(&*cache.address.name), Bytes::from(id));
-            self.rejected = Some(Error::Rejected { address, id, state: because });
+            self.rejected = Some(Error::Rejected {
+                address,
+                id,
+                state: because,
+            });
         }
         Ok(outcome)
     }
@@ -175,7 +183,9 @@ impl Transaction {
 
     fn check<'a>(&self, cache: &'a Cache, id: &[u8]) -> Result<&'a Handle> {
         if !Arc::ptr_eq(&self.handle, &cache.handle) {
-            return Err(Error::ForeignCache { address: Bytes::from(&*cache.address.name) });
+            return Err(Error::ForeignCache {
+                address: Bytes::from(&*cache.address.name),
+            });
         }
         cache.handle.shared.check()?;
         cache.handle.shared.check_id(id)?;
@@ -184,7 +194,10 @@ impl Transaction {
 
     /// The place of `address` among those of this transaction.
     fn place_of(&mut self, address: &Arc<Address>) -> usize {
-        let known = self.addresses.iter().rposition(|known| Arc::ptr_eq(known, address));
+        let known = self
+            .addresses
+            .iter()
+            .rposition(|known| Arc::ptr_eq(known, address));
         known.unwrap_or_else(|| {
             self.addresses.push(Arc::clone(address));
             self.gathered.add_view()
@@ -207,7 +220,11 @@ impl Transaction {
             Sight::Own { index, .. } => {
                 let ordinal = crate::ids::Ordinal(state.cache.next().0 - 1 + index);
                 let (time, adds_left) = (self.handle.shared.now(), capacity - (adds - index));
-                Outcome::Duplicate(Seen { ordinal, time, adds_left })
+                Outcome::Duplicate(Seen {
+                    ordinal,
+                    time,
+                    adds_left,
+                })
             }
             Sight::Absent if self.gathered.has_claimed(at, hash, id) => Outcome::Added,
             Sight::Absent => {
@@ -227,12 +244,24 @@ impl Transaction {
     ) -> std::result::Result<(), Refused> {
         let bytes = TransactionBody::add_bytes(id.len(), None) as u64;
         let is_first = self.gathered.adds(at) == 0;
-        let name_bytes = self.addresses.get(at).map_or(0, |address| address.name.len());
-        let definition = if is_first { definition_bytes(name_bytes, true) } else { 0 };
+        let name_bytes = self
+            .addresses
+            .get(at)
+            .map_or(0, |address| address.name.len());
+        let definition = if is_first {
+            definition_bytes(name_bytes, true)
+        } else {
+            0
+        };
         self.set_aside(bytes, definition)?;
         if !self.gathered.has_claimed(at, hash, id) {
             let (owner, token) = (self.owner, self.token);
-            let claim = Claim { owner, token, journal_bytes: 0, lease_end: None };
+            let claim = Claim {
+                owner,
+                token,
+                journal_bytes: 0,
+                lease_end: None,
+            };
             // Nobody has it: that was asked under the same lock.
             let _ = state.claims.claim(hash, id, claim);
         }
@@ -242,14 +271,25 @@ impl Transaction {
 
     /// Sets space aside for an element of `bytes`, and for what else it needs.
     fn set_aside(&mut self, bytes: u64, beside: u64) -> std::result::Result<(), Refused> {
-        let Some(journal) = &self.handle.shared.journal else { return Ok(()) };
+        let Some(journal) = &self.handle.shared.journal else {
+            return Ok(());
+        };
         let elements = usize::try_from(self.element_bytes + bytes).unwrap_or(usize::MAX);
         let whole = transaction_bytes(elements, true);
         let max = journal.record_bytes_max();
         if whole > max {
-            return Err(Error::Limit { limit: "bytes of a transaction", max, actual: whole }.into());
+            return Err(Error::Limit {
+                limit: "bytes of a transaction",
+                max,
+                actual: whole,
+            }
+            .into());
         }
-        let frame = if self.element_bytes == 0 { transaction_bytes(0, true) + 16 } else { 0 };
+        let frame = if self.element_bytes == 0 {
+            transaction_bytes(0, true) + 16
+        } else {
+            0
+        };
         let claimed = bytes + beside + frame;
         journal.claim(claimed, whole.max(beside))?;
         self.claimed_bytes += claimed;
@@ -260,7 +300,11 @@ impl Transaction {
     /// All its addresses, locked in an order that is the same for every transaction.
     pub(super) fn lock<'a>(addresses: &'a [Arc<Address>]) -> Vec<MutexGuard<'a, State>> {
         let mut order: Vec<usize> = (0..addresses.len()).collect();
-        let key = |at: &usize| addresses.get(*at).map(|address| Arc::as_ptr(address).addr());
+        let key = |at: &usize| {
+            addresses
+                .get(*at)
+                .map(|address| Arc::as_ptr(address).addr())
+        };
         order.sort_unstable_by_key(key);
         let mut locked: Vec<(usize, MutexGuard<'a, State>)> = order
             .into_iter()
@@ -275,8 +319,12 @@ impl Drop for Transaction {
     fn drop(&mut self) {
         let shared = &self.handle.shared;
         for change in self.gathered.changes() {
-            if let (What::Add { hash, start, end, .. }, Some(address)) =
-                (change.what, self.addresses.get(change.address))
+            if let (
+                What::Add {
+                    hash, start, end, ..
+                },
+                Some(address),
+            ) = (change.what, self.addresses.get(change.address))
             {
                 let id = self.gathered.id(start, end);
                 address.state.lock().claims.settle(hash, id, self.token);

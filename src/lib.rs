@@ -1,0 +1,84 @@
+//! An append-only journal storage engine for persisted duplicate-ID caches.
+//!
+//! A broker embeds it to remember, across restarts and crashes, which message IDs it has already
+//! accepted: per address a circular cache of the last n IDs, each change one record in a segmented,
+//! memory-mapped journal. When the journal wraps, what still lives is carried forward and the segment is
+//! used again, so that no file is ever rewritten whole; on start-up the journal is replayed.
+//!
+//! It is not a message store, not a general key-value store, and not shared between processes: one
+//! process has a store open at a time.
+//!
+//! # Durability
+//!
+//! An add, remove or clear that returned success under [`SyncPolicy::Always`] survives the death of the process,
+//! a crash of the operating system and loss of power, on a device that honours flushes, until it is pushed out by
+//! newer adds, removed or cleared. After reopening, the whole store is in a state that it passed through,
+//! with nothing acknowledged missing. An error of the storage other than a clean "no space" stops all
+//! writing until the store is reopened. Damage to acknowledged data is reported, never skipped.
+//!
+//! # Examples
+//!
+//! ```
+//! use idjournal::{Options, Reserve, Store};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("ids");
+//! let store = Store::open(&path, Options::default())?;
+//! let orders = store.cache("orders")?;
+//! match orders.reserve("order-1842")? {
+//!     Reserve::Reserved(claim) => {
+//!         // handle the message, then:
+//!         claim.confirm().wait()?;
+//!     }
+//!     Reserve::Duplicate(seen) => println!("seen before, as add {}", seen.wait()?.ordinal),
+//!     Reserve::Pending(owner) => println!("in the hands of {owner}"),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The bytes on disk are written down in docs/format.md of the repository.
+
+mod cache;
+mod claim;
+mod clock;
+mod commit;
+mod compaction;
+mod directory;
+mod error;
+mod facade;
+mod format;
+mod ids;
+mod journal;
+mod keeper;
+mod options;
+mod receipt;
+mod record;
+mod recovery;
+mod ring;
+mod segment;
+mod stats;
+mod storage;
+mod store;
+mod store_file;
+mod sync_policy;
+mod transaction;
+
+pub use clock::{Clock, Entropy, SystemClock, SystemEntropy};
+pub use error::{Bytes, Cause, DamageReason, Error, RejectedBecause, Result, write_escaped};
+pub use format::{
+    ADDRESS_BYTES_MAX, ADDRESSES_MAX, CAPACITY_MAX, ID_BYTES_MAX, SEGMENT_BYTES_MAX,
+    SEGMENT_BYTES_MIN, VALUE_BYTES_MAX,
+};
+pub use ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Slot, Ticks};
+pub use options::{ID_CACHE_SIZE, Options};
+pub use receipt::Receipt;
+pub use recovery::{CapacityChange, Progress, RecoveryReport, SegmentReport, TailReport};
+pub use stats::{CacheStats, Stats};
+pub use storage::{FileStorage, MemoryStorage, Storage, StorageFile, StorageLock, Writes};
+pub use store::{
+    Cache, CacheInfo, Confirmed, IdState, Ids, OnDuplicate, Outcome, Reservation, Reserve, Seen,
+    Store, Transaction,
+};
+pub use sync_policy::SyncPolicy;
