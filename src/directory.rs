@@ -225,6 +225,19 @@ impl Directory {
         self.remove(&slot_name(slot))
     }
 
+    /// Gives each of `slots` its name anew and syncs the directory.
+    ///
+    /// After a failed directory sync the kernel may have forgotten that a name is not durable; a name
+    /// that is made again is made durable by the next sync in any case (rule 10).
+    pub(crate) fn rename_anew(&self, slots: impl Iterator<Item = Slot>) -> Result<()> {
+        for slot in slots {
+            let (name, away) = (slot_name(slot), slot_away_name(slot));
+            self.rename(&name, &away)?;
+            self.rename(&away, &name)?;
+        }
+        self.sync()
+    }
+
     pub(crate) fn sync(&self) -> Result<()> {
         let synced = self.storage.sync_directory();
         synced.map_err(|error| Error::io("sync", self.place(), error))

@@ -124,6 +124,8 @@ pub(crate) mod kind {
 }
 
 pub(crate) const HEADER_BYTES: usize = 128;
+/// Bytes of the largest header block.
+pub(crate) const HEADER_BLOCK_BYTES_MAX: usize = 4096;
 pub(crate) const UNIT_BYTES: usize = 8;
 /// Bytes of a seal with its mark: what every segment keeps for its end.
 pub(crate) const SEAL_BYTES: u64 = 32;

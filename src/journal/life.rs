@@ -1,9 +1,8 @@
 //! The store file, and how a life of the store begins its first segment.
 
-use crate::directory::{Directory, STORE_NAME, STORE_NEW_NAME, slot_away_name, slot_name};
+use crate::directory::{Directory, STORE_NAME, STORE_NEW_NAME, slot_name};
 use crate::error::{Error, Result};
 use crate::format::store;
-use crate::ids::Slot;
 use crate::journal::{File, Inner, Journal};
 use crate::storage::{Written, write_full};
 use crate::store_file::StoreCopy;
@@ -80,19 +79,6 @@ pub(super) fn write_synced(file: &File, offset: u64, bytes: &[u8], name: &str) -
     file.sync().map_err(|error| Error::io("sync", name, error))
 }
 
-/// Gives each of `slots` its name anew and syncs the directory.
-///
-/// After a failed directory sync the kernel may have forgotten that a name is not durable; a name that
-/// is made again is made durable by the next sync in any case.
-pub(crate) fn rename_anew(directory: &Directory, slots: impl Iterator<Item = Slot>) -> Result<()> {
-    for slot in slots {
-        let (name, away) = (slot_name(slot), slot_away_name(slot));
-        directory.rename(&name, &away)?;
-        directory.rename(&away, &name)?;
-    }
-    directory.sync()
-}
-
 impl Journal {
     /// Begins the first segment of this life, if it has none yet.
     ///
@@ -143,7 +129,9 @@ impl Journal {
             *store_file = OpenStoreFile::create(&self.directory, copy)?;
         }
         let slots = ring.free().iter().map(|free| free.slot);
-        rename_anew(&self.directory, slots).map_err(|error| self.fatal(error))?;
+        self.directory
+            .rename_anew(slots)
+            .map_err(|error| self.fatal(error))?;
         for free in ring.free() {
             let synced = free.file.sync();
             synced.map_err(|error| self.fatal(Error::io("sync", slot_name(free.slot), error)))?;

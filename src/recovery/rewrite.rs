@@ -3,7 +3,7 @@
 //! Writes only bytes that were read and verified, in the place they were read from (rule 10 of
 //! docs/design.md). It can crash at any step and be run again.
 
-use crate::directory::{Directory, STORE_NAME, slot_away_name, slot_name};
+use crate::directory::{Directory, STORE_NAME, slot_name};
 use crate::error::{Error, Result};
 use crate::format::{header_block_bytes, records_offset, store};
 use crate::ids::Position;
@@ -52,14 +52,10 @@ pub(super) fn make_durable(
         }
     }
     for free in ring.free() {
-        let (name, away) = (slot_name(free.slot), slot_away_name(free.slot));
-        directory.rename(&name, &away)?;
-        directory.rename(&away, &name)?;
-        free.file
-            .sync()
-            .map_err(|error| directory.io("sync", &name, error))?;
+        let synced = free.file.sync();
+        synced.map_err(|error| directory.io("sync", &slot_name(free.slot), error))?;
     }
-    directory.sync()?;
+    directory.rename_anew(ring.free().iter().map(|free| free.slot))?;
     let marked = StoreCopy {
         generation: store.generation + 1,
         mark_number: last.header.number,

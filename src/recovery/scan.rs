@@ -5,8 +5,8 @@
 use crate::directory::{Directory, STORE_NAME, slot_name};
 use crate::error::{DamageReason, Error, Result};
 use crate::format::{
-    HEADER_BYTES, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENT_BYTES_STEP, header_block_bytes,
-    store,
+    HEADER_BLOCK_BYTES_MAX, HEADER_BYTES, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENT_BYTES_STEP,
+    header_block_bytes, store,
 };
 use crate::ids::{Position, SegmentNumber, Slot};
 use crate::record::Record;
@@ -90,8 +90,9 @@ pub(crate) fn read_slot(directory: &Directory, slot: Slot) -> Result<SlotFacts> 
         header: None,
         newer: None,
     };
+    // A whole block: the header of a newer version may be longer.
     let read = |offset| -> Result<Parsed<SegmentHeader>> {
-        let mut block = [0; HEADER_BYTES];
+        let mut block = [0; HEADER_BLOCK_BYTES_MAX];
         let count = read_full(&*facts.file, offset, &mut block).map_err(failed)?;
         Ok(SegmentHeader::parse(block.get(..count).unwrap_or_default()))
     };
