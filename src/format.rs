@@ -1,7 +1,8 @@
 //! Every number of format 1: magic, version, sizes, offsets, kinds, flags, limits.
 //!
-//! Each offset is built from the field before it. `docs/format.md` is the promise that these numbers
-//! keep; a test reads its field tables and compares. Nothing else in the crate writes such a number.
+//! Each offset is built from the field before it. `docs/format.md` is the promise that these
+//! numbers keep; a test reads its field tables and compares. Nothing else in the crate writes such
+//! a number.
 
 #![allow(missing_docs, reason = "names and meaning stand in docs/format.md")]
 
@@ -18,7 +19,10 @@ impl Field {
     }
 
     const fn then(self, bytes: usize) -> Field {
-        Field { offset: self.offset + self.bytes, bytes }
+        Field {
+            offset: self.offset + self.bytes,
+            bytes,
+        }
     }
 
     pub(crate) const fn end(self) -> usize {
@@ -139,7 +143,11 @@ pub const ADDRESSES_MAX: u32 = 1_000_000;
 
 /// Bytes of a header block in a segment of `segment_bytes`.
 pub(crate) const fn header_block_bytes(segment_bytes: u64) -> u64 {
-    if segment_bytes >= 32_768 { 4096 } else { segment_bytes / 8 / 128 * 128 }
+    if segment_bytes >= 32_768 {
+        4096
+    } else {
+        segment_bytes / 8 / 128 * 128
+    }
 }
 
 /// Where the records of a segment of `segment_bytes` begin.
@@ -156,5 +164,9 @@ const _: () = {
     assert!(store::CHECKSUM.end() == HEADER_BYTES);
     assert!(segment::CHECKSUM.end() == HEADER_BYTES);
     assert!(frame::BYTES == UNIT_BYTES);
-    assert!(header_block_bytes(SEGMENT_BYTES_MIN) as usize == HEADER_BYTES);
+    assert!(header_block_bytes(SEGMENT_BYTES_MIN) == HEADER_BYTES as u64);
 };
+
+#[cfg(test)]
+#[path = "format_tests.rs"]
+mod tests;

@@ -86,8 +86,21 @@ pub trait StorageFile: Send + Sync {
     }
 }
 
+/// Refuses what is not a plain file name, so that no call leaves the directory.
+fn check_name(name: &str) -> io::Result<()> {
+    let is_plain = !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', ':', '\0']);
+    if is_plain {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain file name"))
+}
+
 /// Reads from `offset` until `buffer` is full or the file ends; returns how many bytes.
-pub(crate) fn read_full(file: &dyn StorageFile, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn read_full(
+    file: &dyn StorageFile,
+    offset: u64,
+    buffer: &mut [u8],
+) -> io::Result<usize> {
     let mut done = 0;
     while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
         match file.read_at(offset + done as u64, rest) {

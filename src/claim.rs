@@ -1,0 +1,157 @@
+//! What is pending at one address: IDs that a reservation or a transaction has taken.
+//!
+//! A claim is known by its token, so that whoever lost one (its lease was over and others took the
+//! ID) cannot settle theirs. Pure: callers lock, hash and hand out tokens. Equality is by bytes;
+//! the hash only leads to them. Without claims there is no memory on the heap.
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
+use crate::ids::Owner;
+
+/// An ID taken by `owner`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Claim {
+    pub(crate) owner: Owner,
+    /// Differs from that of every other claim in the life of the store.
+    pub(crate) token: u64,
+    /// Space in the journal that is set aside for recording it.
+    pub(crate) journal_bytes: u64,
+}
+
+#[derive(Debug)]
+struct Claimed {
+    hash: u64,
+    id: Box<[u8]>,
+    claim: Claim,
+}
+
+/// All claims of one address.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    claimed: HashTable<Claimed>,
+    journal_bytes: u64,
+}
+
+impl Claims {
+    /// Takes `id`.
+    ///
+    /// # Errors
+    ///
+    /// The present holder, if it is taken; nothing is changed.
+    pub(crate) fn claim(&mut self, hash: u64, id: &[u8], claim: Claim) -> Result<(), Owner> {
+        let is_it = |claimed: &Claimed| *claimed.id == *id;
+        match self.claimed.entry(hash, is_it, |claimed| claimed.hash) {
+            Entry::Occupied(entry) => Err(entry.get().claim.owner),
+            Entry::Vacant(entry) => {
+                entry.insert(Claimed {
+                    hash,
+                    id: Box::from(id),
+                    claim,
+                });
+                self.journal_bytes = self.journal_bytes.saturating_add(claim.journal_bytes);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn get(&self, hash: u64, id: &[u8]) -> Option<Claim> {
+        self.claimed
+            .find(hash, |claimed| *claimed.id == *id)
+            .map(|claimed| claimed.claim)
+    }
+
+    /// Who has taken `id`.
+    pub(crate) fn holder(&self, hash: u64, id: &[u8]) -> Option<Owner> {
+        self.get(hash, id).map(|claim| claim.owner)
+    }
+
+    /// The token of the claim on `id`, if it is `owner`'s.
+    pub(crate) fn held(&self, hash: u64, id: &[u8], owner: Owner) -> Option<u64> {
+        self.get(hash, id)
+            .filter(|claim| claim.owner == owner)
+            .map(|claim| claim.token)
+    }
+
+    /// Ends the claim on `id`, confirmed or released, if it is still that of `token`.
+    pub(crate) fn settle(&mut self, hash: u64, id: &[u8], token: u64) -> Option<Claim> {
+        let is_it = |claimed: &Claimed| claimed.claim.token == token && *claimed.id == *id;
+        let (claimed, _) = self.claimed.find_entry(hash, is_it).ok()?.remove();
+        self.journal_bytes = self
+            .journal_bytes
+            .saturating_sub(claimed.claim.journal_bytes);
+        if self.claimed.is_empty() {
+            self.claimed = HashTable::new();
+        }
+        Some(claimed.claim)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.claimed.len()
+    }
+
+    /// Space in the journal that is set aside for all claims.
+    pub(crate) fn journal_bytes(&self) -> u64 {
+        self.journal_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(owner: u64, token: u64) -> Claim {
+        Claim {
+            owner: Owner(owner),
+            token,
+            journal_bytes: 64,
+        }
+    }
+
+    #[test]
+    fn one_of_two_gets_an_id_and_the_other_learns_who() {
+        let mut claims = Claims::default();
+        assert_eq!(claims.claim(1, b"a", claim(7, 1)), Ok(()));
+        assert_eq!(claims.claim(1, b"a", claim(8, 2)), Err(Owner(7)));
+        assert_eq!(claims.holder(1, b"a"), Some(Owner(7)));
+        assert_eq!(
+            (
+                claims.held(1, b"a", Owner(7)),
+                claims.held(1, b"a", Owner(8))
+            ),
+            (Some(1), None)
+        );
+        assert_eq!((claims.len(), claims.journal_bytes()), (1, 64));
+    }
+
+    #[test]
+    fn ids_of_one_hash_are_told_apart_by_their_bytes() {
+        let mut claims = Claims::default();
+        for number in 0..100_u64 {
+            assert_eq!(
+                claims.claim(5, &number.to_le_bytes(), claim(number, number)),
+                Ok(())
+            );
+        }
+        for number in 0..100_u64 {
+            assert_eq!(claims.holder(5, &number.to_le_bytes()), Some(Owner(number)));
+        }
+        assert_eq!(
+            (claims.holder(5, b""), claims.journal_bytes()),
+            (None, 6400)
+        );
+    }
+
+    #[test]
+    fn a_lost_token_does_not_settle_the_claim_of_its_successor() {
+        let mut claims = Claims::default();
+        assert_eq!(claims.claim(1, b"", claim(7, 1)), Ok(()));
+        assert_eq!(claims.settle(1, b"", 1), Some(claim(7, 1)));
+        assert_eq!(claims.claim(1, b"", claim(8, 2)), Ok(()));
+        assert_eq!(claims.settle(1, b"", 1), None);
+        assert_eq!(claims.holder(1, b""), Some(Owner(8)));
+        assert_eq!(claims.settle(1, b"", 2), Some(claim(8, 2)));
+        assert_eq!((claims.len(), claims.journal_bytes()), (0, 0));
+        assert_eq!(claims.claimed.allocation_size(), 0);
+    }
+}

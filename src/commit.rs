@@ -1,0 +1,220 @@
+//! The shared sync: whoever comes first syncs for all who are waiting.
+//!
+//! Invariants: (1) the durable position only rises; (2) it rises only to a position that was appended
+//! before the sync that covers it began; (3) after the first failure nothing more becomes durable
+//! and no sync is tried again; (4) a waiter returns only when its own position is covered or the
+//! store is poisoned.
+//!
+//! The leader is one of the callers, and syncs without holding the lock here.
+
+use std::time::Duration;
+
+use crate::error::{Cause, Error, Result};
+use crate::facade::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering};
+use crate::ids::Position;
+
+/// The durable position of a store, who syncs next, and whether it is poisoned.
+pub(crate) struct Commit {
+    place: String,
+    durable: AtomicU64,
+    is_poisoned: AtomicBool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    has_leader: bool,
+    first_cause: Option<Cause>,
+    syncs: u64,
+}
+
+/// What a leader does: makes all that is appended durable and says up to where that was.
+pub(crate) trait SyncAll {
+    /// Syncs everything appended before this call; returns the position up to which that is.
+    ///
+    /// # Errors
+    ///
+    /// The first failure; it poisons the store.
+    fn sync_all(&self) -> Result<Position>;
+}
+
+impl Commit {
+    pub(crate) fn new(place: String, durable: Position) -> Commit {
+        Commit {
+            place,
+            durable: AtomicU64::new(durable.to_bits()),
+            is_poisoned: AtomicBool::new(false),
+            state: Mutex::new(State::default()),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Everything before this position is on disk.
+    pub(crate) fn durable(&self) -> Position {
+        Position::from_bits(self.durable.load(Ordering::Acquire))
+    }
+
+    /// How many shared syncs were done.
+    pub(crate) fn syncs(&self) -> u64 {
+        self.state.lock().syncs
+    }
+
+    /// Waits until everything before `position` is durable, syncing for all if nobody else does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutcomeUnknown`] with the first cause if the store is poisoned before that.
+    pub(crate) fn wait(&self, position: Position, disk: &impl SyncAll) -> Result<()> {
+        if self.durable() >= position {
+            return Ok(());
+        }
+        let mut state = self.state.lock();
+        loop {
+            if self.durable() >= position {
+                return Ok(());
+            }
+            if let Some(cause) = &state.first_cause {
+                let source = cause.clone();
+                return Err(Error::OutcomeUnknown { place: self.place.clone(), source });
+            }
+            if state.has_leader {
+                self.changed.wait(&mut state);
+                continue;
+            }
+            state.has_leader = true;
+            drop(state);
+            // The leader must hand over on every way out, also on a panic in the storage: else all
+            // who wait would wait for ever.
+            let lead = Lead { commit: self, result: None };
+            lead.finish(disk.sync_all());
+            state = self.state.lock();
+        }
+    }
+
+    /// Waits at most `time` for somebody to change the durable position or to poison the store.
+    pub(crate) fn wait_for_change(&self, position: Position, time: Duration) {
+        let mut state = self.state.lock();
+        if self.durable() < position && state.first_cause.is_none() {
+            self.changed.wait_for(&mut state, time);
+        }
+    }
+
+    /// Stops the store for good; the first cause is kept.
+    pub(crate) fn poison(&self, cause: Cause) {
+        let mut state = self.state.lock();
+        state.first_cause.get_or_insert(cause);
+        self.is_poisoned.store(true, Ordering::Release);
+        self.changed.notify_all();
+    }
+
+    /// An error if the store is poisoned.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_poisoned.load(Ordering::Acquire) { Err(self.poisoned()) } else { Ok(()) }
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.is_poisoned.load(Ordering::Acquire)
+    }
+
+    fn poisoned(&self) -> Error {
+        let cause = self.state.lock().first_cause.clone();
+        let source = cause.unwrap_or_else(|| Cause::from(Error::Closed));
+        Error::Poisoned { place: self.place.clone(), source }
+    }
+}
+
+/// The leadership of one sync.
+struct Lead<'a> {
+    commit: &'a Commit,
+    result: Option<Result<Position>>,
+}
+
+impl Lead<'_> {
+    fn finish(mut self, result: Result<Position>) {
+        self.result = Some(result);
+    }
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        let mut state = self.commit.state.lock();
+        state.has_leader = false;
+        match self.result.take() {
+            Some(Ok(position)) if state.first_cause.is_none() => {
+                state.syncs += 1;
+                self.commit.durable.fetch_max(position.to_bits(), Ordering::AcqRel);
+            }
+            Some(Ok(_)) => {}
+            Some(Err(error)) => {
+                state.first_cause.get_or_insert(Cause::from(error));
+                self.commit.is_poisoned.store(true, Ordering::Release);
+            }
+            None => {
+                let panicked = std::io::Error::other("a sync ended in a panic");
+                state.first_cause.get_or_insert(Cause::from(panicked));
+                self.commit.is_poisoned.store(true, Ordering::Release);
+            }
+        }
+        self.commit.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+    use super::*;
+    use crate::ids::SegmentNumber;
+
+    struct Fixed(Result<Position>);
+
+    impl SyncAll for Fixed {
+        fn sync_all(&self) -> Result<Position> {
+            self.0.clone()
+        }
+    }
+
+    struct Panics;
+
+    impl SyncAll for Panics {
+        fn sync_all(&self) -> Result<Position> {
+            std::panic::resume_unwind(Box::new("planned"))
+        }
+    }
+
+    fn at(offset: u64) -> Position {
+        Position::new(SegmentNumber(1), offset)
+    }
+
+    #[test]
+    fn a_waiter_returns_when_its_position_is_covered() {
+        let commit = Commit::new("here".into(), at(0));
+        commit.wait(at(64), &Fixed(Ok(at(128)))).unwrap();
+        assert_eq!(commit.durable(), at(128));
+        commit.wait(at(128), &Panics).unwrap();
+    }
+
+    #[test]
+    fn a_failed_sync_poisons_and_is_never_tried_again() {
+        let commit = Commit::new("here".into(), at(0));
+        let failure = Error::io("sync", "slot-000001", std::io::Error::other("planned"));
+        let error = commit.wait(at(64), &Fixed(Err(failure))).unwrap_err();
+        assert!(matches!(error, Error::OutcomeUnknown { .. }));
+        let error = commit.wait(at(64), &Panics).unwrap_err();
+        assert!(matches!(error, Error::OutcomeUnknown { .. }));
+        assert!(matches!(commit.check(), Err(Error::Poisoned { .. })));
+    }
+
+    #[test]
+    fn a_panic_in_a_sync_poisons_and_wakes_the_others() {
+        let commit = Commit::new("here".into(), at(0));
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            commit.wait(at(64), &Panics)
+        }));
+        assert!(caught.is_err());
+        assert!(commit.is_poisoned());
+        assert!(commit.wait(at(64), &Fixed(Ok(at(64)))).is_err());
+    }
+}

@@ -1,0 +1,289 @@
+//! Appending: the one way for records into the journal.
+//!
+//! A call here never makes or takes a slot by itself: where there is no room it says so, and the caller,
+//! after it has let go of its address, makes room and comes again.
+
+use crate::error::{Cause, Error, Result};
+use crate::format::record_bytes_max;
+use crate::ids::{Ordinal, Position, SegmentNumber};
+use crate::journal::space::Room;
+use crate::journal::{Inner, Journal};
+use crate::record::{Add, AddForm, Record, Seed, add_bytes, encoded_bytes};
+use crate::segment::SegmentWriter;
+use crate::storage::Written;
+
+/// For what a record is, and so which space it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// An add, a definition, a setting: leaves the last slot alone.
+    Ordinary,
+    /// Frees space, or carries forward: may take the last slot.
+    Freeing,
+    /// Has so many bytes set aside, which it gives back.
+    Claimed(u64),
+    /// The same, of which so many stay set aside: for a record that comes before the claim's own.
+    Within,
+}
+
+/// The ordinal that an address's short adds count from, and in which segment they do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Base {
+    segment: SegmentNumber,
+    ordinal: Ordinal,
+}
+
+/// Where a record went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Appended {
+    /// It is durable once everything before this position is.
+    pub(crate) end: Position,
+    /// Its length.
+    pub(crate) bytes: u64,
+    /// Whether carrying or making segments is owed, and somebody should see to it.
+    pub(crate) is_owing: bool,
+}
+
+/// Why a record was not appended.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// There is no room in the slots as they are: make room, then try again.
+    NoRoom,
+    /// Nothing was appended, and trying again is of no use.
+    Failed(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Failed(error)
+    }
+}
+
+impl Journal {
+    /// The most bytes that a record may have.
+    pub(crate) fn record_bytes_max(&self) -> u64 {
+        record_bytes_max(self.segment_bytes)
+    }
+
+    /// Appends an add, in the short form where `base` allows; `live` is by how much it changes what lives
+    /// beside itself (an eviction: negative).
+    pub(crate) fn append_add(
+        &self,
+        add: &Add<'_>,
+        base: &mut Base,
+        purpose: Purpose,
+        live: i64,
+    ) -> std::result::Result<Appended, Refused> {
+        let mut inner = self.inner.lock();
+        self.commit.check()?;
+        let value_bytes = add.value.map_or(0, <[u8]>::len);
+        let most = add_bytes(add.id.len(), value_bytes, AddForm::Whole, true);
+        let inner = &mut *inner;
+        let writer = inner.make_room(self, most, purpose)?;
+        let start = writer.offset();
+        let known = (base.segment == writer.number()).then_some(base.ordinal);
+        let durable = self.commit.durable();
+        let (written, form) = writer.append_add(add, known, durable);
+        if form == AddForm::Whole {
+            *base = Base { segment: writer.number(), ordinal: add.ordinal };
+        }
+        let bytes = writer.offset() - start;
+        let by = live + i64::try_from(bytes).unwrap_or(0);
+        inner.finish(self, written, (bytes, by), purpose)
+    }
+
+    /// Appends any other record; `live` is by how much it changes what lives, given its own length.
+    pub(crate) fn append(
+        &self,
+        record: &Record<'_>,
+        is_carried: bool,
+        purpose: Purpose,
+        live: impl FnOnce(u64) -> i64,
+    ) -> std::result::Result<Appended, Refused> {
+        let mut inner = self.inner.lock();
+        self.commit.check()?;
+        let inner = &mut *inner;
+        let most = encoded_bytes(record, true);
+        if most > self.record_bytes_max() {
+            let (limit, max) = ("a record", self.record_bytes_max());
+            return Err(Error::Limit { limit, max, actual: most }.into());
+        }
+        let writer = inner.make_room(self, most, purpose)?;
+        let start = writer.offset();
+        let written = writer.append(record, is_carried, self.commit.durable());
+        let bytes = writer.offset() - start;
+        let by = if bytes == 0 { 0 } else { live(bytes) };
+        if is_carried && bytes > 0 {
+            inner.counts.carried_records += 1;
+            inner.counts.carried_bytes += bytes;
+        }
+        inner.finish(self, written, (bytes, by), if is_carried { Purpose::Within } else { purpose })
+    }
+
+    /// Sets `bytes` aside for a claim that becomes part of a record of up to `whole` bytes.
+    pub(crate) fn claim(&self, bytes: u64, whole: u64) -> std::result::Result<(), Refused> {
+        let mut inner = self.inner.lock();
+        self.commit.check()?;
+        if inner.is_closed {
+            return Err(Error::Closed.into());
+        }
+        if !inner.space.fits(inner.room(self), 0, bytes, whole, 1) {
+            return Err(Refused::NoRoom);
+        }
+        inner.space.claim(bytes, whole);
+        Ok(())
+    }
+
+    /// Gives back what was set aside.
+    pub(crate) fn unclaim(&self, bytes: u64) {
+        self.inner.lock().space.unclaim(bytes);
+    }
+}
+
+impl Inner {
+    /// What the slots could still hold.
+    pub(super) fn room(&self, journal: &Journal) -> Room {
+        let fresh = journal.fresh_room();
+        let prepared = u64::from(self.next.is_some());
+        Room {
+            rest: self.writer.as_ref().map_or(0, SegmentWriter::room),
+            fresh,
+            slots: prepared + self.ring.free_count(journal.segment_bytes),
+        }
+    }
+
+    /// The writer, with room for `bytes`, after a rotation if that is needed and prepared.
+    #[inline]
+    fn make_room(
+        &mut self,
+        journal: &Journal,
+        bytes: u64,
+        purpose: Purpose,
+    ) -> std::result::Result<&mut SegmentWriter, Refused> {
+        if self.is_closed {
+            return Err(Error::Closed.into());
+        }
+        let rest = self.writer.as_ref().map_or(0, SegmentWriter::room);
+        let spare = match purpose {
+            Purpose::Ordinary => Some(1),
+            Purpose::Freeing => Some(0),
+            Purpose::Claimed(_) | Purpose::Within => None,
+        };
+        // The usual case: there is room in the active segment, nothing is set aside, and a slot is
+        // left; all else is worked out.
+        let is_plain = rest >= bytes && self.next.is_some() && self.space.claimed_bytes() == 0;
+        if let (false, Some(spare)) = (is_plain, spare) {
+            let room = self.room(journal);
+            if self.writer.is_none() || !self.space.fits(room, bytes, 0, 0, spare) {
+                return Err(Refused::NoRoom);
+            }
+        }
+        if rest < bytes {
+            self.rotate(journal)?;
+        }
+        self.writer.as_mut().ok_or(Refused::NoRoom)
+    }
+
+    /// Seals the active segment to the prepared one, which becomes the active one.
+    pub(super) fn rotate(&mut self, journal: &Journal) -> std::result::Result<(), Refused> {
+        let (Some(writer), Some(next)) = (&mut self.writer, self.next.take()) else {
+            return Err(Refused::NoRoom);
+        };
+        let end = writer.offset();
+        let seal = Record::Seal { number: next.link.number, salt: next.link.salt };
+        let written = writer.append(&seal, false, journal.commit.durable());
+        self.counts.header_bytes += writer.offset() - end;
+        let (before, sealed_end) = ((writer.number(), writer.file()), writer.offset());
+        match written {
+            Written::All => {}
+            Written::Nothing(error) if is_no_space(&error) => {
+                self.next = Some(next);
+                let (what, place) = ("a seal", journal.place());
+                let source = Some(Cause::from(error));
+                return Err(Error::NoSpace { what, place, source }.into());
+            }
+            Written::Nothing(error) | Written::Part(error) => {
+                // The header of the next segment is durable: with a seal that may or may not be on disk
+                // nobody can go on.
+                return Err(journal.fatal(Error::io("seal", "a segment", error)).into());
+            }
+        }
+        self.unsynced = Some(before);
+        self.begin(journal, next, sealed_end);
+        Ok(())
+    }
+
+    /// Makes `next` the active segment.
+    pub(super) fn begin(&mut self, journal: &Journal, next: super::Next, end: u64) {
+        let link = &next.link;
+        let seed = Seed::new(&self.store_file.copy().identity, link.salt, link.number);
+        let (file, bytes) = (link.file.clone(), link.bytes);
+        let head = (seed, link.salt);
+        self.writer = Some(SegmentWriter::create(file, head, link.base_time, bytes));
+        self.ring.begin(next.link, end);
+        self.counts.segments_begun += 1;
+        self.counts.header_bytes += crate::format::records_offset(journal.segment_bytes);
+    }
+
+    /// Books what was written, or turns what failed into the right error.
+    #[inline]
+    fn finish(
+        &mut self,
+        journal: &Journal,
+        written: Written,
+        (bytes, live): (u64, i64),
+        purpose: Purpose,
+    ) -> std::result::Result<Appended, Refused> {
+        match written {
+            Written::All => {}
+            Written::Nothing(error) if is_no_space(&error) => {
+                let (what, place) = ("a record", journal.place());
+                let source = Some(Cause::from(error));
+                return Err(Error::NoSpace { what, place, source }.into());
+            }
+            Written::Nothing(error) | Written::Part(error) => {
+                let (place, source) = (journal.place(), Cause::from(error));
+                journal.commit.poison(source.clone());
+                return Err(Error::OutcomeUnknown { place, source }.into());
+            }
+        }
+        if let Purpose::Claimed(claimed) = purpose {
+            self.space.unclaim(claimed);
+        }
+        self.counts.records += 1;
+        self.counts.record_bytes += bytes;
+        let end = self.end();
+        self.space.change_live(live, end.segment());
+        if purpose != Purpose::Within {
+            self.space.appended(bytes, self.used_bytes(), journal.segment_bytes);
+        }
+        let owed = self.space.owed();
+        let is_owing = self.next.is_none() || owed > journal.owed_at_ease();
+        Ok(Appended { end, bytes, is_owing })
+    }
+}
+
+impl Journal {
+    /// Bytes that a fresh segment has for records.
+    pub(super) fn fresh_room(&self) -> u64 {
+        self.segment_bytes
+            - crate::format::SEAL_BYTES
+            - crate::format::records_offset(self.segment_bytes)
+    }
+
+    /// How much looking may be owed before somebody is called for it.
+    pub(super) fn owed_at_ease(&self) -> u64 {
+        (self.segment_bytes / 64).min(64 << 10)
+    }
+
+    /// Whether so much is owed that the calls must do it themselves.
+    pub(crate) fn is_behind(&self) -> bool {
+        let inner = self.inner.lock();
+        inner.writer.is_some() && inner.space.owed() > self.segment_bytes / 2
+    }
+}
+
+/// Whether an error says that the disk is full.
+pub(super) fn is_no_space(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}

@@ -1,0 +1,141 @@
+//! The store file, and how a life of the store begins its first segment.
+
+use crate::directory::{Directory, STORE_NAME, STORE_NEW_NAME, slot_away_name, slot_name};
+use crate::error::{Error, Result};
+use crate::format::store;
+use crate::ids::Slot;
+use crate::journal::{File, Inner, Journal, Next};
+use crate::storage::{Written, write_full};
+use crate::store_file::StoreCopy;
+
+/// The store file of an open store.
+pub(crate) struct OpenStoreFile {
+    file: File,
+    copy: StoreCopy,
+}
+
+impl OpenStoreFile {
+    pub(crate) fn new(file: File, copy: StoreCopy) -> OpenStoreFile {
+        OpenStoreFile { file, copy }
+    }
+
+    pub(crate) fn copy(&self) -> &StoreCopy {
+        &self.copy
+    }
+
+    /// Makes `copy` durable, with the next generation.
+    pub(crate) fn write(&mut self, copy: StoreCopy) -> Result<()> {
+        let copy = StoreCopy { generation: self.copy.generation + 1, ..copy };
+        // Copy 0 is durable before copy 1 is touched: a power cut can tear one of them only.
+        for offset in store::COPY_OFFSETS {
+            write_synced(&self.file, offset, &copy.encode(), STORE_NAME)?;
+        }
+        self.copy = copy;
+        Ok(())
+    }
+
+    /// Makes a new store file with `copy` and puts it in the place of what is there.
+    pub(crate) fn create(directory: &Directory, copy: StoreCopy) -> Result<OpenStoreFile> {
+        directory.remove(STORE_NEW_NAME)?;
+        let file = directory.create(STORE_NEW_NAME)?;
+        let last_byte = store::FILE_BYTES - 1;
+        match write_full(&*file, last_byte, &[0]) {
+            Written::All => {}
+            Written::Nothing(error) | Written::Part(error) => {
+                return Err(directory.refused("write", STORE_NEW_NAME, error));
+            }
+        }
+        for offset in store::COPY_OFFSETS {
+            match write_full(&*file, offset, &copy.encode()) {
+                Written::All => {}
+                Written::Nothing(error) | Written::Part(error) => {
+                    return Err(directory.refused("write", STORE_NEW_NAME, error));
+                }
+            }
+        }
+        // Order: content before name, name before anything that needs the store file.
+        file.sync().map_err(|error| directory.io("sync", STORE_NEW_NAME, error))?;
+        directory.rename(STORE_NEW_NAME, STORE_NAME)?;
+        directory.sync()?;
+        Ok(OpenStoreFile { file, copy })
+    }
+}
+
+/// Writes `bytes` and makes them durable.
+pub(super) fn write_synced(file: &File, offset: u64, bytes: &[u8], name: &str) -> Result<()> {
+    match write_full(&**file, offset, bytes) {
+        Written::All => {}
+        Written::Nothing(error) | Written::Part(error) => {
+            return Err(Error::io("write", name, error));
+        }
+    }
+    file.sync().map_err(|error| Error::io("sync", name, error))
+}
+
+/// Gives each of `slots` its name anew and syncs the directory.
+///
+/// After a failed directory sync the kernel may have forgotten that a name is not durable; a name that
+/// is made again is made durable by the next sync in any case.
+pub(crate) fn rename_anew(directory: &Directory, slots: impl Iterator<Item = Slot>) -> Result<()> {
+    for slot in slots {
+        let (name, away) = (slot_name(slot), slot_away_name(slot));
+        directory.rename(&name, &away)?;
+        directory.rename(&away, &name)?;
+    }
+    directory.sync()
+}
+
+impl Journal {
+    /// Begins the first segment of this life, if it has none yet.
+    ///
+    /// Only the thread that maintains the journal calls this.
+    pub(crate) fn begin_life(&self) -> Result<()> {
+        {
+            let inner = self.inner.lock();
+            if inner.writer.is_some() || inner.is_closed {
+                return Ok(());
+            }
+        }
+        self.commit.check()?;
+        self.make_names_durable()?;
+        let slot = self.take_or_make()?;
+        // Order:
+        // 1. The header, both copies durable: the store file must never name what is not there.
+        // 2. The store file names the segment: from now on a chain that ends before it is refused.
+        // 3. Only then records: one that counts as durable is in a segment that cannot be overlooked.
+        let next = self.write_header(slot, false)?;
+        let mut inner = self.inner.lock();
+        let copy = StoreCopy {
+            first_number: next.link.number,
+            first_salt: next.link.salt,
+            ..*inner.store_file.copy()
+        };
+        inner.store_file.write(copy).map_err(|error| self.fatal(error))?;
+        let end = inner.ring.last().map_or(0, |last| last.end);
+        inner.begin(self, next, end);
+        Ok(())
+    }
+
+    /// Makes sure that the names of free slots, and of the store file, are durable.
+    fn make_names_durable(&self) -> Result<()> {
+        let mut inner = self.inner.lock();
+        if inner.names_are_durable {
+            return Ok(());
+        }
+        let Inner { ring, store_file, .. } = &mut *inner;
+        if ring.last().is_none() {
+            // The store file may be one whose directory sync failed in an earlier life. It comes before
+            // every slot: slots without it are refused.
+            let copy = *store_file.copy();
+            *store_file = OpenStoreFile::create(&self.directory, copy)?;
+        }
+        let slots = ring.free().iter().map(|free| free.slot);
+        rename_anew(&self.directory, slots).map_err(|error| self.fatal(error))?;
+        for free in ring.free() {
+            let synced = free.file.sync();
+            synced.map_err(|error| self.fatal(Error::io("sync", slot_name(free.slot), error)))?;
+        }
+        inner.names_are_durable = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! The journal: the ordered log on disk, its active segment, its slots and its durable position.
+//!
+//! Invariants: (1) a record gets its place, and is written, under one lock; (2) a segment is written to
+//! only after both copies of its header are durable and, in a life's first segment, after the store file
+//! names it; (3) the header of the next segment is written only after the seal that begins the
+//! active one is durable; (4) what is set aside for claims always fits behind every other record.
+//!
+//! It does not know caches: who carries forward is told from where, and asks for the release.
+
+mod append;
+mod life;
+mod slots;
+mod space;
+
+use std::sync::Arc;
+
+use crate::clock::{Entropy, Timeline};
+use crate::commit::{Commit, SyncAll};
+use crate::directory::Directory;
+use crate::error::{Cause, Error, Result};
+use crate::facade::Mutex;
+use crate::ids::{Position, SegmentNumber, Ticks};
+use crate::ring::Ring;
+use crate::segment::SegmentWriter;
+use crate::storage::{StorageFile, Writes};
+use crate::store_file::StoreCopy;
+
+pub(crate) use append::{Appended, Base, Purpose, Refused};
+pub(crate) use life::OpenStoreFile;
+pub(crate) use slots::Oldest;
+
+/// A file of the journal, shared by who writes, syncs and reads it.
+pub(crate) type File = Arc<dyn StorageFile>;
+
+/// What a journal is made of when its store is opened.
+pub(crate) struct Parts {
+    pub(crate) directory: Directory,
+    pub(crate) store_file: OpenStoreFile,
+    pub(crate) ring: Ring<File>,
+    pub(crate) newest_time: Ticks,
+    /// Whether names of slots and the store file are known to be durable.
+    pub(crate) names_are_durable: bool,
+    pub(crate) live_bytes: u64,
+}
+
+/// The settings that a journal needs.
+pub(crate) struct Settings {
+    pub(crate) segment_bytes: u64,
+    pub(crate) writes: Writes,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) timeline: Timeline,
+}
+
+/// The ordered log on disk.
+pub(crate) struct Journal {
+    directory: Directory,
+    segment_bytes: u64,
+    writes: Writes,
+    entropy: Arc<dyn Entropy>,
+    timeline: Timeline,
+    pub(crate) commit: Commit,
+    inner: Mutex<Inner>,
+}
+
+/// What the append lock guards.
+struct Inner {
+    ring: Ring<File>,
+    store_file: OpenStoreFile,
+    writer: Option<SegmentWriter>,
+    next: Option<Next>,
+    /// The segment before the active one, while its seal is not known to be durable.
+    unsynced: Option<(SegmentNumber, File)>,
+    names_are_durable: bool,
+    space: space::Space,
+    counts: Counts,
+    is_closed: bool,
+}
+
+/// A segment whose header is durable and which the active one will be sealed to.
+struct Next {
+    link: crate::ring::Link<File>,
+}
+
+/// What the journal counts for [`Stats`](crate::Stats).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) records: u64,
+    pub(crate) record_bytes: u64,
+    pub(crate) header_bytes: u64,
+    pub(crate) carried_records: u64,
+    pub(crate) carried_bytes: u64,
+    pub(crate) segments_begun: u64,
+    pub(crate) segments_released: u64,
+}
+
+/// How much there is of what, at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sizes {
+    pub(crate) slots: u64,
+    pub(crate) segments: u64,
+    pub(crate) disk_bytes: u64,
+    pub(crate) used_bytes: u64,
+    pub(crate) live_bytes: u64,
+    pub(crate) claimed_bytes: u64,
+    pub(crate) is_mapped: bool,
+}
+
+impl Journal {
+    pub(crate) fn new(parts: Parts, settings: Settings) -> Journal {
+        let durable = parts.ring.last().map_or(Position::default(), |last| {
+            Position::new(last.number, last.end)
+        });
+        let commit = Commit::new(parts.directory.place().to_owned(), durable);
+        Journal {
+            directory: parts.directory,
+            segment_bytes: settings.segment_bytes,
+            writes: settings.writes,
+            entropy: settings.entropy,
+            timeline: settings.timeline,
+            commit,
+            inner: Mutex::new(Inner {
+                ring: parts.ring,
+                store_file: parts.store_file,
+                writer: None,
+                next: None,
+                unsynced: None,
+                names_are_durable: parts.names_are_durable,
+                space: space::Space::new(parts.live_bytes),
+                counts: Counts::default(),
+                is_closed: false,
+            }),
+        }
+    }
+
+    pub(crate) fn place(&self) -> String {
+        self.directory.place().to_owned()
+    }
+
+    pub(crate) fn now(&self) -> Ticks {
+        self.timeline.now()
+    }
+
+    pub(crate) fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// Everything appended so far lies before this position.
+    pub(crate) fn end(&self) -> Position {
+        let inner = self.inner.lock();
+        inner.end()
+    }
+
+    /// Waits until everything before `position` is durable.
+    pub(crate) fn wait(&self, position: Position) -> Result<()> {
+        self.commit.wait(position, self)
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.inner.lock().counts
+    }
+
+    pub(crate) fn sizes(&self) -> Sizes {
+        let inner = self.inner.lock();
+        let taken = u64::from(inner.next.is_some());
+        Sizes {
+            slots: inner.ring.chain().len() as u64 + inner.ring.free().len() as u64 + taken,
+            segments: inner.ring.chain().len() as u64,
+            disk_bytes: inner.ring.total_bytes(),
+            used_bytes: inner.used_bytes(),
+            live_bytes: inner.space.live_bytes(),
+            claimed_bytes: inner.space.claimed_bytes(),
+            is_mapped: inner.writer.as_ref().is_some_and(SegmentWriter::is_mapped),
+        }
+    }
+
+    /// Stops the store for good, for `error`; returns it for whoever was the first to see it.
+    fn fatal(&self, error: Error) -> Error {
+        self.commit.poison(Cause::from(error.clone()));
+        error
+    }
+
+    /// Ends this journal: makes everything durable and writes the end into the store file.
+    ///
+    /// A poisoned journal writes nothing.
+    pub(crate) fn close(&self) -> Result<()> {
+        let end = {
+            let mut inner = self.inner.lock();
+            if std::mem::replace(&mut inner.is_closed, true) {
+                return Ok(());
+            }
+            inner.writer.as_ref().map(SegmentWriter::position)
+        };
+        self.commit.check()?;
+        let Some(end) = end else { return Ok(()) };
+        self.wait(end)?;
+        let mut inner = self.inner.lock();
+        let Some(salt) = inner.writer.as_ref().map(SegmentWriter::salt) else { return Ok(()) };
+        let closed = StoreCopy {
+            mark_number: end.segment(),
+            mark_salt: salt,
+            mark_end: end.offset(),
+            ..*inner.store_file.copy()
+        };
+        inner.store_file.write(closed).map_err(|error| self.fatal(error))
+    }
+}
+
+impl Inner {
+    fn end(&self) -> Position {
+        match (&self.writer, self.ring.last()) {
+            (Some(writer), _) => writer.position(),
+            (None, Some(last)) => Position::new(last.number, last.end),
+            (None, None) => Position::default(),
+        }
+    }
+
+    /// Bytes of the chain up to where it is written; the unused rest of every segment but the active
+    /// one counts.
+    fn used_bytes(&self) -> u64 {
+        match &self.writer {
+            Some(writer) => self.ring.closed_bytes() + writer.offset(),
+            None => self.ring.chain().map(|link| link.bytes).sum(),
+        }
+    }
+}
+
+impl SyncAll for Journal {
+    fn sync_all(&self) -> Result<Position> {
+        let (unsynced, active, end) = {
+            let inner = self.inner.lock();
+            let Some(writer) = &inner.writer else { return Ok(inner.end()) };
+            (inner.unsynced.clone(), writer.file(), writer.position())
+        };
+        let failed = |error| Error::io("sync", "a segment", error);
+        // Order:
+        // 1. The segment before, with the seal that begins the active one: else a power cut may keep
+        //    records of a segment that nothing leads to, and they are lost.
+        // 2. The active segment.
+        if let Some((_, before)) = &unsynced {
+            before.sync().map_err(failed)?;
+        }
+        active.sync().map_err(failed)?;
+        if let Some((number, _)) = unsynced {
+            let mut inner = self.inner.lock();
+            if inner.unsynced.as_ref().is_some_and(|(still, _)| *still == number) {
+                inner.unsynced = None;
+            }
+        }
+        Ok(end)
+    }
+}

@@ -1,0 +1,93 @@
+//! The one background thread of a store: started when first needed, joined on close.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::facade::{Condvar, Mutex};
+
+/// What the keeper does when it is called, or when its interval is over.
+pub(crate) trait Chores: Send + Sync + 'static {
+    /// Makes segments ahead, carries forward, syncs what is due.
+    fn tend(&self, is_interval_over: bool);
+}
+
+/// The thread, and how it is called and ended.
+#[derive(Default)]
+pub(crate) struct Keeper {
+    bell: Arc<Bell>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct Bell {
+    calls: Mutex<Calls>,
+    rung: Condvar,
+}
+
+#[derive(Default)]
+struct Calls {
+    is_called: bool,
+    is_ended: bool,
+}
+
+impl Keeper {
+    /// Calls the keeper; starts it if it does not run yet.
+    ///
+    /// A thread that cannot be started is no error: calls that find nobody at work do the work.
+    pub(crate) fn call<C: Chores>(&self, chores: &Arc<C>, interval: Option<Duration>) {
+        {
+            let mut calls = self.bell.calls.lock();
+            if calls.is_ended || calls.is_called {
+                return;
+            }
+            calls.is_called = true;
+            self.bell.rung.notify_one();
+        }
+        let mut thread = self.thread.lock();
+        if thread.is_some() {
+            return;
+        }
+        let (bell, chores) = (Arc::clone(&self.bell), Arc::clone(chores));
+        let named = thread::Builder::new().name("idjournal-keeper".to_owned());
+        *thread = named.spawn(move || run(&bell, &*chores, interval)).ok();
+    }
+
+    /// Whether there is a thread that could be called.
+    pub(crate) fn is_running(&self) -> bool {
+        self.thread.lock().as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Ends the thread and waits for it.
+    pub(crate) fn end(&self) {
+        self.bell.calls.lock().is_ended = true;
+        self.bell.rung.notify_one();
+        if let Some(thread) = self.thread.lock().take() {
+            // A panic there has poisoned the store already; there is nobody else to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(bell: &Bell, chores: &impl Chores, interval: Option<Duration>) {
+    loop {
+        let is_interval_over = {
+            let mut calls = bell.calls.lock();
+            let mut is_over = false;
+            while !calls.is_called && !calls.is_ended && !is_over {
+                match interval {
+                    Some(interval) => {
+                        is_over = bell.rung.wait_for(&mut calls, interval).timed_out();
+                    }
+                    None => bell.rung.wait(&mut calls),
+                }
+            }
+            if calls.is_ended {
+                return;
+            }
+            calls.is_called = false;
+            is_over
+        };
+        chores.tend(is_interval_over);
+    }
+}

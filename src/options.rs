@@ -1,0 +1,210 @@
+//! What a store is opened with: settings, their defaults, and the one step that checks them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::{Clock, Entropy, SystemClock, SystemEntropy};
+use crate::error::{Error, Result};
+use crate::format;
+use crate::storage::Writes;
+use crate::sync_policy::SyncPolicy;
+
+/// The capacity of an address for which nothing else is said; Artemis's `id-cache-size` has the same.
+pub const ID_CACHE_SIZE: u64 = 20_000;
+
+/// How a store is opened. Each method sets one option and returns the whole.
+///
+/// # Examples
+///
+/// ```
+/// use idjournal::{Options, Store, SyncPolicy};
+///
+/// # fn main() -> idjournal::Result<()> {
+/// let options = Options::default().id_cache_size(1_000).sync_policy(SyncPolicy::Manual);
+/// let store = Store::in_memory(options)?;
+/// assert_eq!(store.cache("orders")?.capacity(), 1_000);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Options {
+    pub(crate) id_cache_size: Option<u64>,
+    pub(crate) persistence: bool,
+    pub(crate) end_stored_ids: bool,
+    pub(crate) sync_policy: SyncPolicy,
+    pub(crate) segment_bytes: u64,
+    pub(crate) writes: Writes,
+    pub(crate) keeper: bool,
+    pub(crate) lock_wait: Duration,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+}
+
+/// The limits of a store; a call beyond one fails and names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    pub(crate) id_bytes: usize,
+    pub(crate) address_bytes: usize,
+    pub(crate) addresses: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            id_cache_size: None,
+            persistence: true,
+            end_stored_ids: false,
+            sync_policy: SyncPolicy::Always,
+            segment_bytes: 4 << 20,
+            writes: Writes::Auto,
+            keeper: true,
+            lock_wait: Duration::ZERO,
+            limits: Limits {
+                id_bytes: format::ID_BYTES_MAX,
+                address_bytes: format::ADDRESS_BYTES_MAX,
+                addresses: format::ADDRESSES_MAX,
+            },
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+        }
+    }
+}
+
+impl Options {
+    /// How many of its newest IDs an address remembers, where no call has set it: 0 to 2^31.
+    ///
+    /// Left unset, stored capacities stay and new addresses get 20,000. Set, it also changes stored
+    /// capacities that came from settings; each shrink stands in the recovery report. 0 accepts every
+    /// ID and stores nothing.
+    #[must_use]
+    pub fn id_cache_size(mut self, ids: u64) -> Options {
+        self.id_cache_size = Some(ids);
+        self
+    }
+
+    /// Whether IDs are written to the journal; `true` unless set.
+    ///
+    /// Without persistence the same calls work in memory alone. For a directory that holds IDs,
+    /// [`end_stored_ids`](Options::end_stored_ids) must be set too.
+    #[must_use]
+    pub fn persistence(mut self, is_on: bool) -> Options {
+        self.persistence = is_on;
+        self
+    }
+
+    /// With persistence off: whether IDs that the directory holds are forgotten for good.
+    #[must_use]
+    pub fn end_stored_ids(mut self, is_on: bool) -> Options {
+        self.end_stored_ids = is_on;
+        self
+    }
+
+    /// What an acknowledgement waits for; [`SyncPolicy::Always`] unless set.
+    #[must_use]
+    pub fn sync_policy(mut self, policy: SyncPolicy) -> Options {
+        self.sync_policy = policy;
+        self
+    }
+
+    /// The bytes of a new segment: a multiple of 1,024 from 1,024 to 512 MiB; 4 MiB unless set.
+    ///
+    /// It holds for new segments; those on disk keep theirs. A record may have a quarter of a segment,
+    /// so small segments are for tests.
+    #[must_use]
+    pub fn segment_bytes(mut self, bytes: u64) -> Options {
+        self.segment_bytes = bytes;
+        self
+    }
+
+    /// How segments are written; [`Writes::Auto`] unless set.
+    #[must_use]
+    pub fn writes(mut self, writes: Writes) -> Options {
+        self.writes = writes;
+        self
+    }
+
+    /// Whether a background thread makes segments ahead, carries forward and syncs; `true` unless set.
+    ///
+    /// Without it the calls do this work themselves.
+    #[must_use]
+    pub fn keeper(mut self, is_on: bool) -> Options {
+        self.keeper = is_on;
+        self
+    }
+
+    /// How long `open` waits for another holder of the directory to close; not at all unless set.
+    #[must_use]
+    pub fn lock_wait(mut self, time: Duration) -> Options {
+        self.lock_wait = time;
+        self
+    }
+
+    /// The most bytes an ID may have, up to 65,536.
+    #[must_use]
+    pub fn id_bytes_max(mut self, bytes: usize) -> Options {
+        self.limits.id_bytes = bytes;
+        self
+    }
+
+    /// The most bytes an address may have, up to 65,536.
+    #[must_use]
+    pub fn address_bytes_max(mut self, bytes: usize) -> Options {
+        self.limits.address_bytes = bytes;
+        self
+    }
+
+    /// The most addresses a store may have, up to 1,000,000; each namespace counts.
+    #[must_use]
+    pub fn addresses_max(mut self, count: u32) -> Options {
+        self.limits.addresses = count;
+        self
+    }
+
+    /// Where time comes from; the system unless set.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Options {
+        self.clock = clock;
+        self
+    }
+
+    /// Where the store's identity and the salts of its segments come from; the system unless set.
+    #[must_use]
+    pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Options {
+        self.entropy = entropy;
+        self
+    }
+
+    /// The capacity of an address for which no call has set one.
+    pub(crate) fn new_capacity(&self) -> u64 {
+        self.id_cache_size.unwrap_or(ID_CACHE_SIZE)
+    }
+
+    pub(crate) fn validate(&self) -> Result<()> {
+        let wrong = |option, why| Err(Error::Options { option, why });
+        let bytes = self.segment_bytes;
+        let range = format::SEGMENT_BYTES_MIN..=format::SEGMENT_BYTES_MAX;
+        if !range.contains(&bytes) || !bytes.is_multiple_of(format::SEGMENT_BYTES_STEP) {
+            return wrong("segment_bytes", "must be a multiple of 1024 from 1024 to 512 MiB");
+        }
+        if self.new_capacity() > format::CAPACITY_MAX {
+            let (max, actual) = (format::CAPACITY_MAX, self.new_capacity());
+            return Err(Error::Limit { limit: "capacity", max, actual });
+        }
+        if self.end_stored_ids && self.persistence {
+            return wrong("end_stored_ids", "needs persistence to be off");
+        }
+        if self.sync_policy == SyncPolicy::Interval(Duration::ZERO) {
+            return wrong("sync_policy", "an interval of zero is what Always does");
+        }
+        let caps = [
+            ("id_bytes_max", self.limits.id_bytes as u64, format::ID_BYTES_MAX as u64),
+            ("address_bytes_max", self.limits.address_bytes as u64, format::ADDRESS_BYTES_MAX as u64),
+            ("addresses_max", u64::from(self.limits.addresses), u64::from(format::ADDRESSES_MAX)),
+        ];
+        match caps.into_iter().find(|(_, actual, max)| actual > max) {
+            Some((limit, actual, max)) => Err(Error::Limit { limit, max, actual }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What a call that records returns: the outcome at once, and a way to wait until it is safe.
+//!
+//! The append happened in the call. A receipt holds a position, and waiting is for that position, so
+//! that dropping it undoes nothing.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::ids::Position;
+use crate::journal::Journal;
+use crate::sync_policy::SyncPolicy;
+
+/// The outcome of a call that records, and the wait for its durability.
+///
+/// # Examples
+///
+/// ```
+/// use idjournal::{Options, Outcome, Store};
+///
+/// # fn main() -> idjournal::Result<()> {
+/// let store = Store::in_memory(Options::default())?;
+/// let orders = store.cache("orders")?;
+/// let first = orders.submit("order-1842");
+/// let second = orders.submit("order-1843");
+/// assert!(matches!(first.outcome(), Ok(Outcome::Added)));
+/// // One wait for both: durability is a position, and the second lies behind the first.
+/// second.wait()?;
+/// assert!(first.is_synced());
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a receipt is the only word on whether the call succeeded; `detach` if nobody cares"]
+pub struct Receipt<T> {
+    result: Result<T>,
+    pending: Option<Pending>,
+}
+
+/// What is still to be waited for.
+struct Pending {
+    journal: Arc<Journal>,
+    position: Position,
+    policy: SyncPolicy,
+}
+
+impl<T> Receipt<T> {
+    /// A receipt for something that is durable once everything before `position` is.
+    pub(crate) fn new(
+        result: Result<T>,
+        journal: Option<&Arc<Journal>>,
+        position: Option<Position>,
+        policy: SyncPolicy,
+    ) -> Receipt<T> {
+        let pending = match (journal, position) {
+            (Some(journal), Some(position)) => {
+                Some(Pending { journal: Arc::clone(journal), position, policy })
+            }
+            _ => None,
+        };
+        Receipt { result, pending }
+    }
+
+    pub(crate) fn failed(error: Error) -> Receipt<T> {
+        Receipt { result: Err(error), pending: None }
+    }
+
+    /// The outcome, at once. It is provisional: a power cut before the sync may take it back.
+    ///
+    /// # Errors
+    ///
+    /// Why nothing was recorded.
+    pub fn outcome(&self) -> std::result::Result<&T, &Error> {
+        self.result.as_ref()
+    }
+
+    /// Waits for what the sync policy of the store promises, and gives the outcome.
+    ///
+    /// Under [`SyncPolicy::Always`] that is the disk; under the others it does not wait.
+    ///
+    /// # Errors
+    ///
+    /// Why nothing was recorded; or [`Error::OutcomeUnknown`] if the sync failed.
+    pub fn wait(self) -> Result<T> {
+        if let (Ok(_), Some(pending)) = (&self.result, &self.pending)
+            && pending.policy == SyncPolicy::Always
+        {
+            pending.journal.wait(pending.position)?;
+        }
+        self.result
+    }
+
+    /// Waits for the disk, under every policy, and gives the outcome.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait`](Receipt::wait).
+    pub fn wait_synced(self) -> Result<T> {
+        if let (Ok(_), Some(pending)) = (&self.result, &self.pending) {
+            pending.journal.wait(pending.position)?;
+        }
+        self.result
+    }
+
+    /// Whether the outcome is on disk (or needs no disk); never waits.
+    pub fn is_synced(&self) -> bool {
+        match &self.pending {
+            Some(pending) => pending.journal.commit.durable() >= pending.position,
+            None => self.result.is_ok(),
+        }
+    }
+
+    /// Lets go of the receipt. What was recorded stays recorded.
+    pub fn detach(self) {}
+
+    /// The same receipt for another outcome.
+    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Receipt<U> {
+        Receipt { result: self.result.map(change), pending: self.pending }
+    }
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for Receipt<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let position = self.pending.as_ref().map(|pending| pending.position);
+        let mut shown = formatter.debug_struct("Receipt");
+        shown.field("result", &self.result).field("position", &position).finish()
+    }
+}

@@ -1,0 +1,301 @@
+//! Applies records to caches while recovering.
+//!
+//! The order of the journal is the order of calls. But what lives was carried forward: a copy may come
+//! after younger adds, and the definition of an address after its first records. Ordinals make the
+//! outcome the same (rule 12 of docs/design.md).
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use crate::cache::{Cache, Restored};
+use crate::error::{DamageReason, Error, Result};
+use crate::format::{ADDRESSES_MAX, CAPACITY_MAX};
+use crate::ids::{Namespace, Ordinal, Owner, SegmentNumber, Ticks};
+use crate::record::{
+    Add, Decoded, Definition, Element, Elements, Record, TransactionBody, transaction_bytes,
+};
+
+/// Everything that the journal says, applied.
+pub(crate) struct Replayed<H> {
+    hasher: H,
+    pub(crate) addresses: HashMap<u32, ReplayedAddress>,
+    pub(crate) bookmarks: HashMap<Box<[u8]>, ReplayedBookmark>,
+    pub(crate) prepared: HashMap<Box<[u8]>, ReplayedPrepare>,
+    /// How many later copies there are of a record that is still there itself: those are not copied again.
+    pub(crate) copies: HashMap<(u32, Ordinal), u32>,
+    pub(crate) newest_time: Ticks,
+    pub(crate) records: u64,
+}
+
+/// An address as the journal leaves it.
+pub(crate) struct ReplayedAddress {
+    pub(crate) cache: Cache,
+    /// Its definition, if it has one and was not dropped since.
+    pub(crate) defined: Option<Defined>,
+    /// The incarnation of its last definition or drop.
+    pub(crate) incarnation: u32,
+    /// Its name, also after a drop.
+    pub(crate) name: Option<(Namespace, Box<[u8]>)>,
+    /// The last segment that names it.
+    pub(crate) named_in: SegmentNumber,
+    is_capacity_known: bool,
+}
+
+/// The definition of an address that exists.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Defined {
+    pub(crate) by_call: bool,
+    pub(crate) max_age: u64,
+    /// The segment of the last definition, which is the one that lives.
+    pub(crate) segment: SegmentNumber,
+    pub(crate) record_bytes: u64,
+}
+
+/// A bookmark as the journal leaves it.
+pub(crate) struct ReplayedBookmark {
+    pub(crate) value: Box<[u8]>,
+    pub(crate) time: Ticks,
+    pub(crate) segment: SegmentNumber,
+}
+
+/// A prepared transaction that is not resolved.
+pub(crate) struct ReplayedPrepare {
+    pub(crate) owner: Owner,
+    pub(crate) time: Ticks,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) segment: SegmentNumber,
+}
+
+/// One change of a prepared transaction, owned.
+pub(crate) enum Change {
+    Add { address: u32, value: Box<[u8]>, id: Box<[u8]> },
+    Remove { address: u32, ordinal: Ordinal },
+    Bookmark { name: Box<[u8]>, value: Box<[u8]> },
+}
+
+/// Where a record stands.
+#[derive(Clone, Copy)]
+pub(crate) struct At {
+    pub(crate) segment: SegmentNumber,
+    pub(crate) offset: u64,
+}
+
+/// The bytes that an element has, with its part of the record of `count` elements around it.
+pub(crate) fn element_bytes(count: u64, element: &Element<'_>) -> u64 {
+    let own = match element {
+        Element::Add { value, id, .. } => TransactionBody::add_bytes(id.len(), *value),
+        Element::Remove { .. } => TransactionBody::REMOVE_BYTES,
+        Element::Bookmark { name, value } => TransactionBody::bookmark_bytes(name, value),
+    };
+    own as u64 + transaction_bytes(0, false) / count.max(1)
+}
+
+impl<H: BuildHasher> Replayed<H> {
+    pub(crate) fn new(hasher: H) -> Replayed<H> {
+        Replayed {
+            hasher,
+            addresses: HashMap::new(),
+            bookmarks: HashMap::new(),
+            prepared: HashMap::new(),
+            copies: HashMap::new(),
+            newest_time: Ticks(0),
+            records: 0,
+        }
+    }
+
+    /// Applies one record.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`] if it contradicts those before it.
+    pub(crate) fn apply(&mut self, at: At, decoded: &Decoded<'_>) -> Result<()> {
+        self.records += 1;
+        match &decoded.record {
+            Record::Add(add) => self.add(at, add, decoded.bytes, decoded.carried)?,
+            Record::Renew { add, old } => {
+                self.at(at, add.address)?.cache.remove(*old);
+                self.add(at, add, decoded.bytes, decoded.carried)?;
+            }
+            Record::Remove { address, ordinal, time } => {
+                self.newest_time = self.newest_time.max(*time);
+                self.at(at, *address)?.cache.remove(*ordinal);
+            }
+            Record::Clear { address, floor, time } => {
+                self.newest_time = self.newest_time.max(*time);
+                drop(self.at(at, *address)?.cache.forget_below(*floor));
+            }
+            Record::Drop { address, incarnation, floor, time } => {
+                self.newest_time = self.newest_time.max(*time);
+                let address = self.at(at, *address)?;
+                drop(address.cache.forget_below(*floor));
+                address.defined = None;
+                address.incarnation = *incarnation;
+            }
+            Record::Definition(definition) => self.define(at, definition, decoded.bytes)?,
+            Record::Transaction { time, elements } => self.transaction(at, *time, elements)?,
+            Record::Prepare { time, owner, transaction, elements } => {
+                self.newest_time = self.newest_time.max(*time);
+                let changes = elements.clone().map(Change::from).collect();
+                let prepare =
+                    ReplayedPrepare { owner: *owner, time: *time, changes, segment: at.segment };
+                self.prepared.insert(Box::from(*transaction), prepare);
+            }
+            Record::Commit { time, transaction, ordinals } => {
+                self.newest_time = self.newest_time.max(*time);
+                if let Some(prepare) = self.prepared.remove(*transaction) {
+                    self.commit(at, *time, prepare, ordinals.clone())?;
+                }
+            }
+            Record::RollBack { time, transaction } => {
+                self.newest_time = self.newest_time.max(*time);
+                self.prepared.remove(*transaction);
+            }
+            Record::Bookmark { time, name, value } => self.bookmark(at, *time, name, value),
+            Record::Mark | Record::Seal { .. } | Record::Release { .. } | Record::Skipped { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Checks what can only be known at the end: what lives has a name.
+    pub(crate) fn finish(&mut self, end: At) -> Result<()> {
+        let nameless = self
+            .addresses
+            .values()
+            .any(|address| address.defined.is_none() && address.cache.len() > 0);
+        if nameless {
+            return Err(malformed(end, "an ID lives in an address without a definition"));
+        }
+        Ok(())
+    }
+
+    fn at(&mut self, at: At, address: u32) -> Result<&mut ReplayedAddress> {
+        if address >= ADDRESSES_MAX {
+            return Err(malformed(at, "an address number is too high"));
+        }
+        let entry = self.addresses.entry(address).or_insert_with(|| ReplayedAddress {
+            cache: Cache::new(CAPACITY_MAX),
+            defined: None,
+            incarnation: 0,
+            name: None,
+            named_in: at.segment,
+            is_capacity_known: false,
+        });
+        entry.named_in = at.segment;
+        Ok(entry)
+    }
+
+    fn add(&mut self, at: At, add: &Add<'_>, bytes: u64, is_carried: bool) -> Result<()> {
+        self.newest_time = self.newest_time.max(add.time);
+        let hash = self.hasher.hash_one(add.id);
+        let cache = &mut self.at(at, add.address)?.cache;
+        if !is_carried && add.ordinal <= cache.last() {
+            return Err(malformed(at, "an ordinal does not rise"));
+        }
+        let value = add.value.unwrap_or_default();
+        let restored = cache.restore(add.ordinal, hash, add.id, value, add.time, bytes);
+        if restored == Restored::Copy {
+            *self.copies.entry((add.address, add.ordinal)).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    fn define(&mut self, at: At, definition: &Definition<'_>, bytes: u64) -> Result<()> {
+        self.newest_time = self.newest_time.max(definition.time);
+        let address = self.at(at, definition.address)?;
+        if definition.incarnation < address.incarnation {
+            return Err(malformed(at, "an incarnation does not rise"));
+        }
+        let name = (definition.namespace, Box::from(definition.name));
+        let is_other = address.name.as_ref().is_some_and(|known| *known != name);
+        if is_other && address.defined.is_some() {
+            return Err(malformed(at, "an address has two names"));
+        }
+        address.name = Some(name);
+        address.incarnation = definition.incarnation;
+        address.defined = Some(Defined {
+            by_call: definition.by_call,
+            max_age: definition.max_age,
+            segment: at.segment,
+            record_bytes: bytes,
+        });
+        let cache = &mut address.cache;
+        cache.restore_last(definition.last);
+        if !address.is_capacity_known || cache.capacity() != definition.capacity {
+            drop(cache.set_capacity(definition.capacity));
+            address.is_capacity_known = true;
+        }
+        drop(cache.forget_below(definition.floor));
+        Ok(())
+    }
+
+    fn transaction(&mut self, at: At, time: Ticks, elements: &Elements<'_>) -> Result<()> {
+        self.newest_time = self.newest_time.max(time);
+        let count = u64::from(elements.count());
+        for element in elements.clone() {
+            let bytes = element_bytes(count, &element);
+            match element {
+                Element::Add { address, ordinal, value, id } => {
+                    let add = Add { address, ordinal, time, value, id };
+                    self.add(at, &add, bytes, false)?;
+                }
+                Element::Remove { address, ordinal } => {
+                    self.at(at, address)?.cache.remove(ordinal);
+                }
+                Element::Bookmark { name, value } => self.bookmark(at, time, name, value),
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(
+        &mut self,
+        at: At,
+        time: Ticks,
+        prepare: ReplayedPrepare,
+        mut ordinals: impl Iterator<Item = Ordinal>,
+    ) -> Result<()> {
+        for change in prepare.changes {
+            match change {
+                Change::Add { address, value, id } => {
+                    let ordinal = ordinals.next().unwrap_or_default();
+                    if ordinal == Ordinal(0) {
+                        continue;
+                    }
+                    let add = Add { address, ordinal, time, value: Some(&value), id: &id };
+                    self.add(at, &add, id.len() as u64 + 28, false)?;
+                }
+                Change::Remove { address, ordinal } => {
+                    self.at(at, address)?.cache.remove(ordinal);
+                }
+                Change::Bookmark { name, value } => self.bookmark(at, time, &name, &value),
+            }
+        }
+        Ok(())
+    }
+
+    fn bookmark(&mut self, at: At, time: Ticks, name: &[u8], value: &[u8]) {
+        self.newest_time = self.newest_time.max(time);
+        let bookmark = ReplayedBookmark { value: Box::from(value), time, segment: at.segment };
+        self.bookmarks.insert(Box::from(name), bookmark);
+    }
+}
+
+impl From<Element<'_>> for Change {
+    fn from(element: Element<'_>) -> Change {
+        match element {
+            Element::Add { address, value, id, .. } => {
+                let value = Box::from(value.unwrap_or_default());
+                Change::Add { address, value, id: Box::from(id) }
+            }
+            Element::Remove { address, ordinal } => Change::Remove { address, ordinal },
+            Element::Bookmark { name, value } => {
+                Change::Bookmark { name: Box::from(name), value: Box::from(value) }
+            }
+        }
+    }
+}
+
+fn malformed(at: At, why: &'static str) -> Error {
+    let reason = DamageReason::Malformed(why);
+    Error::Damaged { segment: at.segment, offset: at.offset, reason }
+}

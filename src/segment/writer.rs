@@ -1,0 +1,123 @@
+//! Appends records to one segment; knows the position and when the next mark is due.
+//!
+//! Invariant: bytes behind the offset belong to no record of this segment. After a write that may have
+//! left a part on disk the caller stops the store; the offset never moves over such a place.
+
+use crate::format::{MARK_EVERY_BYTES, SEAL_BYTES, records_offset};
+use crate::ids::{Position, SegmentNumber, Ticks};
+use crate::record::{Add, AddForm, Base, Place, Record, Seed, encode, encode_add};
+use crate::storage::{StorageFile, Written, write_full};
+use std::sync::Arc;
+
+/// The active segment.
+pub(crate) struct SegmentWriter {
+    file: Arc<dyn StorageFile>,
+    seed: Seed,
+    salt: u64,
+    base_time: Ticks,
+    bytes: u64,
+    offset: u64,
+    last_mark: Option<Position>,
+    mark_due: u64,
+    buffer: Vec<u8>,
+}
+
+impl SegmentWriter {
+    /// Begins to write behind the header of a fresh segment of `bytes`.
+    pub(crate) fn create(
+        file: Arc<dyn StorageFile>,
+        (seed, salt): (Seed, u64),
+        base_time: Ticks,
+        bytes: u64,
+    ) -> SegmentWriter {
+        let offset = records_offset(bytes);
+        let buffer = Vec::with_capacity(256);
+        let (last_mark, mark_due) = (None, 0);
+        SegmentWriter { file, seed, salt, base_time, bytes, offset, last_mark, mark_due, buffer }
+    }
+
+    pub(crate) fn file(&self) -> Arc<dyn StorageFile> {
+        Arc::clone(&self.file)
+    }
+
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.file.is_mapped()
+    }
+
+    pub(crate) fn number(&self) -> SegmentNumber {
+        self.seed.number()
+    }
+
+    pub(crate) fn salt(&self) -> u64 {
+        self.salt
+    }
+
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(crate) fn position(&self) -> Position {
+        Position::new(self.seed.number(), self.offset)
+    }
+
+    /// Bytes left for records before the place that is kept for the seal.
+    #[inline]
+    pub(crate) fn room(&self) -> u64 {
+        (self.bytes - SEAL_BYTES).saturating_sub(self.offset)
+    }
+
+    /// Appends an add; `base` is the ordinal that its address has as its base in this segment.
+    #[inline]
+    pub(crate) fn append_add(
+        &mut self,
+        add: &Add<'_>,
+        base: Option<crate::ids::Ordinal>,
+        durable: Position,
+    ) -> (Written, AddForm) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        let base = Base { ordinal: base, time: self.base_time };
+        let place = self.place(durable, false);
+        let mark = place.mark;
+        let form = encode_add(&mut buffer, &place, add, base);
+        let written = self.write(&buffer, mark);
+        self.buffer = buffer;
+        (written, form)
+    }
+
+    /// Appends any record, an add in its long form.
+    pub(crate) fn append(&mut self, record: &Record<'_>, carried: bool, durable: Position) -> Written {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        let mut place = self.place(durable, carried);
+        if matches!(record, Record::Seal { .. } | Record::Release { .. } | Record::Mark) {
+            place.mark = Some(durable);
+        }
+        let mark = place.mark;
+        encode(&mut buffer, &place, record);
+        let written = self.write(&buffer, mark);
+        if buffer.capacity() > 1 << 16 {
+            buffer = Vec::with_capacity(256);
+        }
+        self.buffer = buffer;
+        written
+    }
+
+    fn place(&self, durable: Position, carried: bool) -> Place<'_> {
+        let is_due = self.last_mark != Some(durable) || self.offset >= self.mark_due;
+        let mark = is_due.then_some(durable);
+        Place { seed: &self.seed, offset: self.offset, mark, carried, end_of_group: true }
+    }
+
+    fn write(&mut self, record: &[u8], mark: Option<Position>) -> Written {
+        let written = write_full(&*self.file, self.offset, record);
+        if let Written::All = written {
+            self.offset += record.len() as u64;
+            if mark.is_some() {
+                self.last_mark = mark;
+                self.mark_due = self.offset + MARK_EVERY_BYTES;
+            }
+        }
+        written
+    }
+}

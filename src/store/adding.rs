@@ -1,0 +1,391 @@
+//! Check and add as one step, and every other change of one address. All under the lock of the address.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+use crate::ids::{Ordinal, Owner, Position};
+use crate::journal::{Appended, Purpose, Refused};
+use crate::record::{Add, AddForm, Definition, Record, add_bytes, definition_bytes};
+use crate::store::address::{Address, Defined, Seen, State};
+use crate::store::shared::Shared;
+
+/// What became of an add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "an ID that was not added means a message that must not be handled"]
+pub enum Outcome {
+    /// It was new, and is recorded.
+    Added,
+    /// It is known; nothing was written.
+    Duplicate(Seen),
+    /// It is claimed by this owner; nothing was written.
+    Pending(Owner),
+}
+
+/// An answer and the position that it waits for; none if it waits for nothing.
+pub(crate) type Placed<T> = (T, Option<Position>);
+
+/// What is done to an address under its lock: an answer, and whether maintenance is owed.
+pub(crate) type Attempt<T> = std::result::Result<(Placed<T>, bool), Refused>;
+
+impl Shared {
+    /// Runs `attempt` until it finds room, making room in between, outside of every lock of an address.
+    #[inline]
+    pub(crate) fn with_room<T>(
+        self: &Arc<Self>,
+        purpose: Purpose,
+        mut attempt: impl FnMut() -> Attempt<T>,
+    ) -> Result<Placed<T>> {
+        let _guard = self.guard();
+        loop {
+            match attempt() {
+                Ok((placed, is_owing)) => {
+                    if is_owing {
+                        self.tend_or_call();
+                    }
+                    return Ok(placed);
+                }
+                Err(Refused::Failed(error)) => return Err(error),
+                Err(Refused::NoRoom) => self.make_room(purpose)?,
+            }
+        }
+    }
+
+    /// Adds `id`, unless it is known or pending.
+    #[inline]
+    pub(crate) fn add(self: &Arc<Self>, address: &Arc<Address>, id: &[u8]) -> Result<Placed<Outcome>> {
+        self.check()?;
+        self.check_id(id)?;
+        let hash = self.hash(id);
+        let placed = self.with_room(Purpose::Ordinary, || {
+            let mut state = address.state.lock();
+            if state.cache.capacity() == 0 {
+                return Ok(((Outcome::Added, None), false));
+            }
+            if let Some(ordinal) = state.cache.find(hash, id) {
+                let position = self.unsynced(&state, ordinal);
+                return Ok(((Outcome::Duplicate(state.seen(ordinal)), position), false));
+            }
+            if let Some(owner) = self.holder(&mut state, hash, id) {
+                return Ok(((Outcome::Pending(owner), None), false));
+            }
+            let (appended, _) = self.record(address, &mut state, (hash, id), Purpose::Ordinary)?;
+            let position = appended.map(|appended| appended.end);
+            let is_owing = appended.is_some_and(|appended| appended.is_owing);
+            Ok(((Outcome::Added, position), is_owing))
+        })?;
+        self.count(match placed.0 {
+            Outcome::Added => &self.counters.added,
+            Outcome::Duplicate(_) => &self.counters.duplicates,
+            Outcome::Pending(_) => &self.counters.pending,
+        });
+        Ok(placed)
+    }
+
+    pub(crate) fn count(&self, counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The position that an answer about a recorded ID waits for.
+    pub(crate) fn unsynced(&self, state: &State, ordinal: Ordinal) -> Option<Position> {
+        let journal = self.journal.as_ref()?;
+        let position = state.unsynced.position_of(ordinal)?;
+        (position > journal.commit.durable()).then_some(position)
+    }
+
+    /// Who holds `id`; a claim whose lease is over is as if it were gone, and is taken out.
+    pub(crate) fn holder(&self, state: &mut State, hash: u64, id: &[u8]) -> Option<Owner> {
+        let claim = state.claims.get(hash, id)?;
+        match claim.lease_end {
+            Some(end) if end <= self.timeline.monotonic() => {
+                self.unclaim(state, hash, id, claim.token);
+                None
+            }
+            _ => Some(claim.owner),
+        }
+    }
+
+    /// Ends a claim and gives back what was set aside for it; whether it was there.
+    pub(crate) fn unclaim(&self, state: &mut State, hash: u64, id: &[u8], token: u64) -> bool {
+        let Some(claim) = state.claims.settle(hash, id, token) else { return false };
+        if let (Some(journal), true) = (&self.journal, claim.journal_bytes > 0) {
+            journal.unclaim(claim.journal_bytes);
+        }
+        true
+    }
+
+    /// Records `id`, which is neither known nor pending for others.
+    #[inline]
+    pub(crate) fn record(
+        &self,
+        address: &Arc<Address>,
+        state: &mut State,
+        (hash, id): (u64, &[u8]),
+        purpose: Purpose,
+    ) -> std::result::Result<(Option<Appended>, Ordinal), Refused> {
+        let time = self.now();
+        let Some(journal) = &self.journal else {
+            let ordinal = state.cache.add(hash, id, &[], time, id.len() as u64);
+            return Ok((None, ordinal));
+        };
+        let number = match (state.defined, state.number) {
+            (Some(_), Some(number)) => number,
+            _ => self.define(address, state, within(purpose))?,
+        };
+        let ordinal = state.cache.next();
+        let add = Add { address: number, ordinal, time, value: None, id };
+        let evicted = signed(state.cache.eviction_bytes());
+        let appended = journal.append_add(&add, &mut state.base, purpose, -evicted)?;
+        state.cache.add(hash, id, &[], time, appended.bytes);
+        state.note(ordinal, appended.end, journal.commit.durable());
+        Ok((Some(appended), ordinal))
+    }
+
+    /// Writes the definition of `address` with what holds now; gives its number.
+    pub(crate) fn define(
+        &self,
+        address: &Arc<Address>,
+        state: &mut State,
+        purpose: Purpose,
+    ) -> std::result::Result<u32, Refused> {
+        let Some(journal) = &self.journal else { return Ok(0) };
+        let number = match state.number {
+            Some(number) => number,
+            None => {
+                let number = self.registry.assign(address, self.options.limits.addresses)?;
+                state.number = Some(number);
+                number
+            }
+        };
+        let record = self.definition(address, state, number);
+        let before = state.defined.map_or(0, |defined| defined.bytes);
+        let live = |bytes| signed(bytes) - signed(before);
+        let appended = journal.append(&record, false, purpose, live)?;
+        state.set_defined(&appended);
+        Ok(number)
+    }
+
+    /// The definition of `address` as it stands.
+    pub(crate) fn definition<'a>(
+        &self,
+        address: &'a Address,
+        state: &State,
+        number: u32,
+    ) -> Record<'a> {
+        Record::Definition(Definition {
+            address: number,
+            namespace: address.namespace,
+            by_call: state.by_call,
+            incarnation: state.incarnation,
+            capacity: state.cache.capacity(),
+            max_age: state.defined.map_or(0, |defined| defined.max_age),
+            floor: state.cache.floor(),
+            last: state.cache.last(),
+            time: self.now(),
+            name: &address.name,
+        })
+    }
+
+    /// The most bytes that recording an ID may take in the journal, with its address's definition.
+    pub(crate) fn claim_bytes(address: &Address, id_bytes: usize) -> u64 {
+        let definition = definition_bytes(address.name.len(), true);
+        definition + add_bytes(id_bytes, 0, AddForm::Whole, true)
+    }
+
+    /// Removes `id` if it is known.
+    pub(crate) fn remove(self: &Arc<Self>, address: &Arc<Address>, id: &[u8]) -> Result<Placed<bool>> {
+        self.check()?;
+        self.check_id(id)?;
+        let hash = self.hash(id);
+        self.with_room(Purpose::Freeing, || {
+            let mut state = address.state.lock();
+            let Some(ordinal) = state.cache.find(hash, id) else {
+                return Ok(((false, self.last_change(&state)), false));
+            };
+            let (Some(journal), Some(number)) = (&self.journal, state.number) else {
+                state.cache.remove(ordinal);
+                return Ok(((true, None), false));
+            };
+            let freed = state.cache.get(ordinal).map_or(0, |known| known.record_bytes);
+            let record = Record::Remove { address: number, ordinal, time: self.now() };
+            let live = |_| -signed(freed);
+            let appended = journal.append(&record, false, Purpose::Freeing, live)?;
+            state.cache.remove(ordinal);
+            state.last_change = appended.end;
+            Ok(((true, Some(appended.end)), appended.is_owing))
+        })
+    }
+
+    /// What an answer waits for that says "not there": the last change of the address.
+    pub(crate) fn last_change(&self, state: &State) -> Option<Position> {
+        let journal = self.journal.as_ref()?;
+        (state.last_change > journal.commit.durable()).then_some(state.last_change)
+    }
+
+    /// Forgets all that is recorded of an address; how many IDs that were.
+    pub(crate) fn clear(self: &Arc<Self>, address: &Arc<Address>) -> Result<Placed<u64>> {
+        self.check()?;
+        let mut forgotten = None;
+        let placed = self.with_room(Purpose::Freeing, || {
+            let mut state = address.state.lock();
+            let count = state.cache.len();
+            if count == 0 {
+                return Ok(((0, self.last_change(&state)), false));
+            }
+            let floor = Ordinal(state.cache.last().0 + 1);
+            let (Some(journal), Some(number)) = (&self.journal, state.number) else {
+                forgotten = Some(state.cache.forget_below(floor));
+                return Ok(((count, None), false));
+            };
+            let freed = state.cache.live_bytes();
+            let record = Record::Clear { address: number, floor, time: self.now() };
+            let live = |_| -signed(freed);
+            let appended = journal.append(&record, false, Purpose::Freeing, live)?;
+            forgotten = Some(state.cache.forget_below(floor));
+            state.forgot(floor, appended.end);
+            Ok(((count, Some(appended.end)), appended.is_owing))
+        });
+        // The memory of what was forgotten goes outside of the lock.
+        drop(forgotten);
+        placed
+    }
+
+    /// Ends an address, if it exists.
+    pub(crate) fn drop_address(self: &Arc<Self>, address: &Arc<Address>) -> Result<Placed<bool>> {
+        self.check()?;
+        let mut forgotten = None;
+        let placed = self.with_room(Purpose::Freeing, || {
+            let mut state = address.state.lock();
+            let floor = Ordinal(state.cache.last().0 + 1);
+            let capacity = self.options.new_capacity();
+            let (Some(journal), Some(number)) = (&self.journal, state.number) else {
+                let existed = state.cache.last() > Ordinal(0) || state.by_call;
+                if existed {
+                    *state = State { claims: std::mem::take(&mut state.claims), ..State::new(capacity) };
+                }
+                return Ok(((existed, None), false));
+            };
+            let Some(defined) = state.defined else {
+                return Ok(((false, self.last_change(&state)), false));
+            };
+            let existed = state.exists();
+            let freed = state.cache.live_bytes() + defined.bytes;
+            let (incarnation, time) = (state.incarnation, self.now());
+            let record = Record::Drop { address: number, incarnation, floor, time };
+            let live = |_| -signed(freed);
+            let appended = journal.append(&record, false, Purpose::Freeing, live)?;
+            forgotten = Some(state.cache.forget_below(floor));
+            drop(state.cache.set_capacity(capacity));
+            state.forgot(floor, appended.end);
+            state.defined = None;
+            state.by_call = false;
+            state.incarnation = incarnation.saturating_add(1);
+            self.registry.dropped(address, appended.end.segment());
+            Ok(((existed, Some(appended.end)), appended.is_owing))
+        });
+        drop(forgotten);
+        placed
+    }
+
+    /// Sets the capacity of an address; how many live IDs that forgets.
+    pub(crate) fn set_capacity(
+        self: &Arc<Self>,
+        address: &Arc<Address>,
+        capacity: u64,
+        by_call: bool,
+    ) -> Result<Placed<u64>> {
+        self.check()?;
+        let max = crate::format::CAPACITY_MAX;
+        if capacity > max {
+            return Err(Error::Limit { limit: "capacity", max, actual: capacity });
+        }
+        let mut forgotten = None;
+        let placed = self.with_room(Purpose::Ordinary, || {
+            let mut state = address.state.lock();
+            let before = (state.cache.capacity(), state.by_call, state.cache.len());
+            if (before.0, before.1) == (capacity, by_call) {
+                return Ok(((0, self.last_change(&state)), false));
+            }
+            let Some(journal) = &self.journal else {
+                forgotten = Some(state.cache.set_capacity(capacity));
+                state.by_call = by_call;
+                return Ok(((before.2 - state.cache.len(), None), false));
+            };
+            let appended = self.define_capacity(address, &mut state, capacity, by_call)?;
+            let live_before = state.cache.live_bytes();
+            forgotten = Some(state.cache.set_capacity(capacity));
+            state.by_call = by_call;
+            journal.change_live(-signed(live_before - state.cache.live_bytes()));
+            let floor = state.cache.floor();
+            state.forgot(floor, appended.end);
+            let count = before.2 - state.cache.len();
+            Ok(((count, Some(appended.end)), appended.is_owing))
+        });
+        drop(forgotten);
+        placed
+    }
+
+    /// Writes the definition that an address will have with another capacity: one record that raises a
+    /// floor, so that growing revives nothing (rule 12 of docs/design.md).
+    fn define_capacity(
+        &self,
+        address: &Arc<Address>,
+        state: &mut State,
+        capacity: u64,
+        by_call: bool,
+    ) -> std::result::Result<Appended, Refused> {
+        let Some(journal) = &self.journal else { return Err(Refused::NoRoom) };
+        let number = match state.number {
+            Some(number) => number,
+            None => self.registry.assign(address, self.options.limits.addresses)?,
+        };
+        state.number = Some(number);
+        let last = state.cache.last();
+        let kept = state.cache.capacity().min(capacity);
+        let floor = state.cache.floor().0.max((last.0 + 1).saturating_sub(kept));
+        let mut record = self.definition(address, state, number);
+        if let Record::Definition(definition) = &mut record {
+            *definition = Definition { by_call, capacity, floor: Ordinal(floor), ..*definition };
+        }
+        let before = state.defined.map_or(0, |defined| defined.bytes);
+        let live = |bytes| signed(bytes) - signed(before);
+        let appended = journal.append(&record, false, Purpose::Ordinary, live)?;
+        state.set_defined(&appended);
+        Ok(appended)
+    }
+}
+
+impl State {
+    /// Notes that the add with `ordinal` ends at `end`.
+    #[inline]
+    pub(crate) fn note(&mut self, ordinal: Ordinal, end: Position, durable: Position) {
+        self.unsynced.trim(durable);
+        self.unsynced.push(ordinal, end);
+        self.last_change = end;
+    }
+
+    pub(crate) fn set_defined(&mut self, appended: &Appended) {
+        let max_age = self.defined.map_or(0, |defined| defined.max_age);
+        let (segment, bytes) = (appended.end.segment(), appended.bytes);
+        self.defined = Some(Defined { segment, bytes, max_age });
+        self.last_change = appended.end;
+    }
+
+    fn forgot(&mut self, floor: Ordinal, end: Position) {
+        self.unsynced.forget_below(floor);
+        self.last_change = end;
+    }
+}
+
+/// For a record that comes before the one that `purpose` is for.
+fn within(purpose: Purpose) -> Purpose {
+    match purpose {
+        Purpose::Claimed(_) => Purpose::Within,
+        other => other,
+    }
+}
+
+/// Bytes as a change of what lives.
+pub(crate) fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,100 @@
+//! One address: its cache, its claims, and where it stands in the journal.
+
+use crate::cache::{Cache, Unsynced};
+use crate::claim::Claims;
+use crate::facade::Mutex;
+use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
+use crate::journal::Base;
+
+/// An address in one of its two namespaces.
+pub(crate) struct Address {
+    pub(crate) namespace: Namespace,
+    pub(crate) name: Box<[u8]>,
+    pub(crate) state: Mutex<State>,
+}
+
+/// What the lock of an address guards.
+pub(crate) struct State {
+    pub(crate) cache: Cache,
+    pub(crate) claims: Claims,
+    pub(crate) unsynced: Unsynced,
+    pub(crate) base: Base,
+    pub(crate) number: Option<u32>,
+    /// Where its definition lives, while it has one.
+    pub(crate) defined: Option<Defined>,
+    /// Whether its capacity was set by a call.
+    pub(crate) by_call: bool,
+    /// Which incarnation the next definition is of.
+    pub(crate) incarnation: u32,
+    /// Where the last record about it ends.
+    pub(crate) last_change: Position,
+}
+
+/// The definition of an address on disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Defined {
+    pub(crate) segment: SegmentNumber,
+    pub(crate) bytes: u64,
+    pub(crate) max_age: u64,
+}
+
+/// What is known of an ID that is in the window.
+///
+/// It explains a duplicate: which add it was, when, and how many adds from now it is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Seen {
+    /// The place of its add within the address.
+    pub ordinal: Ordinal,
+    /// When it was added.
+    pub time: Ticks,
+    /// How many later adds to the address it is still remembered for.
+    pub adds_left: u64,
+}
+
+/// What memory says of an ID, at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdState {
+    /// Neither known nor claimed.
+    Absent,
+    /// Claimed by this owner.
+    Pending(Owner),
+    /// Recorded, but not on disk yet.
+    Unsynced(Seen),
+    /// Known, and on disk.
+    Known(Seen),
+}
+
+impl Address {
+    pub(crate) fn new(namespace: Namespace, name: &[u8], capacity: u64) -> Address {
+        let state = Mutex::new(State::new(capacity));
+        Address { namespace, name: Box::from(name), state }
+    }
+}
+
+impl State {
+    /// An address of which nothing was recorded.
+    pub(crate) fn new(capacity: u64) -> State {
+        State {
+            cache: Cache::new(capacity),
+            claims: Claims::default(),
+            unsynced: Unsynced::default(),
+            base: Base::default(),
+            number: None,
+            defined: None,
+            by_call: false,
+            incarnation: 0,
+            last_change: Position::default(),
+        }
+    }
+
+    /// Whether the cache exists: from its first record on, to its drop.
+    pub(crate) fn exists(&self) -> bool {
+        self.defined.is_some() && (self.by_call || self.cache.last() > Ordinal(0))
+    }
+
+    pub(crate) fn seen(&self, ordinal: Ordinal) -> Seen {
+        let time = self.cache.get(ordinal).map_or(Ticks(0), |remembered| remembered.time);
+        Seen { ordinal, time, adds_left: self.cache.adds_left(ordinal) }
+    }
+}

@@ -1,0 +1,371 @@
+//! The public handle of one cache.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::ids::{Namespace, Ordinal, Owner};
+use crate::receipt::Receipt;
+use crate::stats::CacheStats;
+use crate::store::Handle;
+use crate::store::adding::Outcome;
+use crate::store::address::{Address, IdState};
+use crate::store::reservation::{Reservation, Reserve};
+
+/// How many IDs a cursor takes under one lock.
+const CURSOR_IDS: usize = 64;
+
+/// The last n IDs of one address, as a handle that may be cloned and shared.
+///
+/// Getting one does no I/O; the cache exists from its first record on. After a drop of its address an
+/// old handle starts a new cache with the next record. IDs and addresses are bytes.
+///
+/// An ID is remembered until n *later* adds to its address. Removing one leaves a hole: the others do
+/// not live longer for it, so that with add-then-remove the capacity counts adds, not live IDs.
+///
+/// # Examples
+///
+/// ```
+/// use idjournal::{Options, Outcome, Store};
+///
+/// # fn main() -> idjournal::Result<()> {
+/// let store = Store::in_memory(Options::default().id_cache_size(2))?;
+/// let orders = store.cache("orders")?;
+/// assert!(matches!(orders.add("a")?, Outcome::Added));
+/// assert!(matches!(orders.add("a")?, Outcome::Duplicate(_)));
+/// assert!(matches!(orders.add("b")?, Outcome::Added));
+/// assert!(matches!(orders.add("c")?, Outcome::Added));
+/// assert!(matches!(orders.add("a")?, Outcome::Added), "two later adds have pushed it out");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Cache {
+    pub(crate) handle: Arc<Handle>,
+    pub(crate) address: Arc<Address>,
+}
+
+impl Cache {
+    /// Adds `id`, and returns once the record is as durable as the policy asks.
+    ///
+    /// [`Outcome::Duplicate`] means that the ID is in the window already and nothing was written; it
+    /// is as durable as an "added": if the first copy still waits for its sync, so does this call.
+    /// [`Outcome::Pending`] means that somebody has claimed it. Any number of threads with one ID: exactly
+    /// one is told "added". A hit does not renew an ID. Capacity 0 accepts everything and stores nothing.
+    ///
+    /// This alone is for messages that are stored already, or where losing one beats doing it twice; else
+    /// see [`reserve`](Cache::reserve).
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::NoSpace`](crate::Error::NoSpace): nothing was added; the store stays usable.
+    /// - [`Error::Limit`](crate::Error::Limit): the ID is too long, or there are too many addresses.
+    /// - [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown): the write or the sync failed.
+    /// - [`Error::Poisoned`](crate::Error::Poisoned): an earlier one did; reopen the store.
+    /// - [`Error::Closed`](crate::Error::Closed): the store is closed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::Outcome;
+    /// let orders = store.cache("orders")?;
+    /// match orders.add("order-1842")? {
+    ///     Outcome::Added => println!("new"),
+    ///     Outcome::Duplicate(seen) => println!("seen as add {}", seen.ordinal),
+    ///     Outcome::Pending(owner) => println!("in the hands of {owner}"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[inline]
+    pub fn add(&self, id: impl AsRef<[u8]>) -> Result<Outcome> {
+        let (outcome, position) = self.handle.shared.add(&self.address, id.as_ref())?;
+        self.handle.shared.wait(position)?;
+        Ok(outcome)
+    }
+
+    /// Adds `id` as [`add`](Cache::add) does, and leaves the waiting to the receipt.
+    ///
+    /// From the append on, which is in this call, others get "duplicate", and wait for the same sync.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// let orders = store.cache("orders")?;
+    /// let receipts: Vec<_> = (0..100).map(|n| orders.submit(format!("order-{n}"))).collect();
+    /// for receipt in receipts {
+    ///     receipt.wait()?; // one sync serves many
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn submit(&self, id: impl AsRef<[u8]>) -> Receipt<Outcome> {
+        self.receipt(self.handle.shared.add(&self.address, id.as_ref()))
+    }
+
+    /// Claims `id` without recording it; see [`Reserve`].
+    ///
+    /// This is the path to recommend: a message marked before it is handled is lost by a crash, one
+    /// handled before it is marked comes twice. Others see the ID pending. Its space in the journal is set
+    /// aside, so that [`confirm`](Reservation::confirm) never fails for want of it. Dropping the reservation
+    /// releases the claim.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Cache::add).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::Reserve;
+    /// let orders = store.cache("orders")?;
+    /// match orders.reserve("order-1842")? {
+    ///     Reserve::Reserved(claim) => {
+    ///         // handle the message here; an error that returns releases the claim
+    ///         claim.confirm().wait()?;
+    ///     }
+    ///     Reserve::Duplicate(seen) => println!("add {}", seen.wait()?.ordinal),
+    ///     Reserve::Pending(owner) => println!("in the hands of {owner}"),
+    /// }
+    /// assert!(orders.contains("order-1842")?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn reserve(&self, id: impl AsRef<[u8]>) -> Result<Reserve> {
+        self.reserve_as(id, Owner::NOBODY, None)
+    }
+
+    /// Claims `id` for `owner`, and if `lease` is given for no longer than that.
+    ///
+    /// When a lease is over others may take the claim; [`confirm`](Reservation::confirm) works until one has.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Cache::add).
+    pub fn reserve_as(
+        &self,
+        id: impl AsRef<[u8]>,
+        owner: Owner,
+        lease: Option<Duration>,
+    ) -> Result<Reserve> {
+        Reservation::take(self, id.as_ref(), owner, lease)
+    }
+
+    /// Takes a claim up again that `owner` has [kept](Reservation::keep).
+    pub fn held(&self, id: impl AsRef<[u8]>, owner: Owner) -> Option<Reservation> {
+        Reservation::take_up(self, id.as_ref(), owner)
+    }
+
+    /// Whether `id` is known. A "true" is as durable as the policy asks: it may wait for a sync.
+    ///
+    /// A pending ID is not known. [`state`](Cache::state) never waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Cache::add), but for space.
+    pub fn contains(&self, id: impl AsRef<[u8]>) -> Result<bool> {
+        let (shared, id) = (&self.handle.shared, id.as_ref());
+        shared.check()?;
+        let hash = shared.hash(id);
+        let position = {
+            let state = self.address.state.lock();
+            let Some(ordinal) = state.cache.find(hash, id) else { return Ok(false) };
+            shared.unsynced(&state, ordinal)
+        };
+        shared.wait(position)?;
+        Ok(true)
+    }
+
+    /// What memory says of `id`, at once: no basis for dropping a message.
+    ///
+    /// It answers also when the store is poisoned or closed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::IdState;
+    /// let orders = store.cache("orders")?;
+    /// assert_eq!(orders.state("order-1842"), IdState::Absent);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[inline]
+    pub fn state(&self, id: impl AsRef<[u8]>) -> IdState {
+        let (shared, id) = (&self.handle.shared, id.as_ref());
+        let hash = shared.hash(id);
+        let mut state = self.address.state.lock();
+        if let Some(ordinal) = state.cache.find(hash, id) {
+            let seen = state.seen(ordinal);
+            return match shared.unsynced(&state, ordinal) {
+                Some(_) => IdState::Unsynced(seen),
+                None => IdState::Known(seen),
+            };
+        }
+        if state.claims.len() == 0 {
+            return IdState::Absent;
+        }
+        shared.holder(&mut state, hash, id).map_or(IdState::Absent, IdState::Pending)
+    }
+
+    /// Removes `id`; the outcome tells whether it was known. It leaves a hole in the window.
+    ///
+    /// A pending ID is not touched. Removing what is not there writes nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// let packets = store.cache("session-7")?;
+    /// let _ = packets.add([0, 17])?;
+    /// assert!(packets.remove([0, 17]).wait()?);
+    /// assert!(!packets.remove([0, 17]).wait()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn remove(&self, id: impl AsRef<[u8]>) -> Receipt<bool> {
+        self.receipt(self.handle.shared.remove(&self.address, id.as_ref()))
+    }
+
+    /// Forgets every recorded ID of this cache; the outcome is how many that were.
+    ///
+    /// It is one record, however many IDs there are. What is pending is not touched: what commits later is
+    /// known, since its message was accepted later.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// let orders = store.cache("orders")?;
+    /// let _ = orders.add("a")?;
+    /// assert_eq!(orders.clear().wait()?, 1);
+    /// assert!(orders.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn clear(&self) -> Receipt<u64> {
+        self.receipt(self.handle.shared.clear(&self.address))
+    }
+
+    /// Sets how many adds the window holds, from now on and over restarts: 0 to 2^31.
+    ///
+    /// Shrinking keeps the newest, growing revives nothing. A capacity set by a call is not changed by the
+    /// options of a later open.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// let orders = store.cache("orders")?;
+    /// orders.set_capacity(1_000_000).wait()?;
+    /// assert_eq!(orders.capacity(), 1_000_000);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_capacity(&self, ids: u64) -> Receipt<()> {
+        self.receipt(self.handle.shared.set_capacity(&self.address, ids, true)).map(|_| ())
+    }
+
+    /// Every known ID, oldest first, as a cursor that takes short locks: what is added or forgotten
+    /// while it runs may be seen or not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// let orders = store.cache("orders")?;
+    /// let _ = (orders.add("a")?, orders.add("b")?);
+    /// assert_eq!(orders.ids().collect::<Vec<_>>(), [b"a", b"b"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn ids(&self) -> Ids {
+        Ids { cache: self.clone(), next: Ordinal(1), batch: VecDeque::new() }
+    }
+
+    /// How many IDs are known.
+    pub fn len(&self) -> u64 {
+        self.address.state.lock().cache.len()
+    }
+
+    /// Whether no ID is known.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many adds the window holds.
+    pub fn capacity(&self) -> u64 {
+        self.address.state.lock().cache.capacity()
+    }
+
+    /// The address.
+    pub fn address(&self) -> &[u8] {
+        &self.address.name
+    }
+
+    /// Which of the two caches of its address this is.
+    pub fn namespace(&self) -> Namespace {
+        self.address.namespace
+    }
+
+    /// What this cache holds.
+    pub fn stats(&self) -> CacheStats {
+        let state = self.address.state.lock();
+        CacheStats {
+            len: state.cache.len(),
+            capacity: state.cache.capacity(),
+            last_ordinal: state.cache.last().0,
+            claims: state.claims.len() as u64,
+            live_bytes: state.cache.live_bytes(),
+        }
+    }
+
+    fn receipt<T>(&self, placed: Result<(T, Option<crate::ids::Position>)>) -> Receipt<T> {
+        match placed {
+            Ok((value, position)) => self.handle.shared.receipt(Ok(value), position),
+            Err(error) => Receipt::failed(error),
+        }
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        self.handle.shared.registry.let_go(&self.address);
+    }
+}
+
+/// The IDs of a cache, oldest first; see [`Cache::ids`].
+pub struct Ids {
+    cache: Cache,
+    next: Ordinal,
+    batch: VecDeque<Vec<u8>>,
+}
+
+impl Iterator for Ids {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        if self.batch.is_empty() {
+            let state = self.cache.address.state.lock();
+            while self.batch.len() < CURSOR_IDS
+                && let Some(known) = state.cache.next_from(self.next)
+            {
+                self.batch.push_back(known.id.to_vec());
+                self.next = Ordinal(known.ordinal.0 + 1);
+            }
+        }
+        self.batch.pop_front()
+    }
+}

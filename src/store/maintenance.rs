@@ -1,0 +1,169 @@
+//! The upkeep of the journal: segments ahead, carrying at pace, spares, intervals. Done by the keeper, or by
+//! the calls where there is none or where it has fallen behind.
+//!
+//! Whoever does it holds the maintenance lock, and no lock of an address.
+
+use std::sync::Arc;
+
+use crate::compaction::{Carrier, Step};
+use crate::error::{Error, Result};
+use crate::journal::{Journal, Purpose, Refused};
+use crate::keeper::Chores;
+use crate::store::shared::Shared;
+use crate::sync_policy::SyncPolicy;
+
+impl Shared {
+    /// Sees to what is owed: calls the keeper, or does the work here.
+    #[cold]
+    pub(crate) fn tend_or_call(self: &Arc<Self>) {
+        let Some(journal) = &self.journal else { return };
+        if self.options.keeper {
+            let interval = match self.policy() {
+                SyncPolicy::Interval(interval) => Some(interval),
+                _ => None,
+            };
+            self.keeper.call(self, interval);
+            if !journal.is_behind() && self.keeper.is_running() {
+                return;
+            }
+        }
+        // What fails here fails again, with a better place to tell it, in the call that needs it.
+        let _ = self.upkeep(journal);
+    }
+
+    /// One round of what is owed.
+    fn upkeep(&self, journal: &Journal) -> Result<()> {
+        let mut carrier = self.maintenance.lock();
+        self.upkeep_locked(journal, &mut carrier)
+    }
+
+    fn upkeep_locked(&self, journal: &Journal, carrier: &mut Carrier) -> Result<()> {
+        journal.prepare_next()?;
+        while journal.owed() > 0 {
+            match self.carry_step(journal, carrier)? {
+                Step::Nothing => break,
+                Step::Looked { bytes, carried } => journal.paid(bytes, carried),
+                Step::Released(_) => self.released(journal)?,
+            }
+        }
+        journal.adjust_spares()
+    }
+
+    /// A step of carrying, with a segment made ready where it needs one.
+    fn carry_step(&self, journal: &Journal, carrier: &mut Carrier) -> Result<Step> {
+        loop {
+            match carrier.step(journal, self) {
+                Ok(step) => return Ok(step),
+                Err(Refused::Failed(error)) => return Err(error),
+                Err(Refused::NoRoom) => {
+                    if journal.has_next() {
+                        journal.make_slot()?;
+                    } else {
+                        journal.prepare_next()?;
+                    }
+                }
+            }
+        }
+    }
+
+    fn released(&self, journal: &Journal) -> Result<()> {
+        self.registry.released(journal.oldest_number());
+        journal.adjust_spares()
+    }
+
+    /// Makes room for a record that found none. Each call that returns without an error has made some.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSpace`], and what poisons the store.
+    #[cold]
+    pub(crate) fn make_room(&self, purpose: Purpose) -> Result<()> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        self.check()?;
+        let mut carrier = self.maintenance.lock();
+        if !journal.has_begun() {
+            return journal.begin_life();
+        }
+        let mut refused = None;
+        if !journal.has_next() {
+            match journal.prepare_next() {
+                Ok(()) => return Ok(()),
+                Err(error @ Error::NoSpace { .. }) => refused = Some(error),
+                Err(error) => return Err(error),
+            }
+        } else if journal.may_grow() || purpose == Purpose::Within {
+            match journal.make_slot() {
+                Ok(()) => return Ok(()),
+                Err(error @ Error::NoSpace { .. }) => refused = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        if journal.dead_bytes() >= self.options.segment_bytes
+            && self.carry_oldest(journal, &mut carrier)?
+        {
+            return Ok(());
+        }
+        match refused {
+            Some(error) => Err(error),
+            None => journal.make_slot(),
+        }
+    }
+
+    /// Carries the oldest segment to its end; whether it was released. Where there is no space even for
+    /// that, it is not.
+    fn carry_oldest(&self, journal: &Journal, carrier: &mut Carrier) -> Result<bool> {
+        loop {
+            match self.carry_step(journal, carrier) {
+                Ok(Step::Nothing) => return Ok(false),
+                Ok(Step::Looked { bytes, carried }) => journal.paid(bytes, carried),
+                Ok(Step::Released(_)) => {
+                    self.registry.released(journal.oldest_number());
+                    return Ok(true);
+                }
+                Err(Error::NoSpace { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Carries everything that lives out of all segments but a fresh one, and gives the space back.
+    pub(crate) fn compact(&self) -> Result<()> {
+        self.check()?;
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let mut carrier = self.maintenance.lock();
+        if journal.dead_bytes() == 0 {
+            return Ok(());
+        }
+        journal.begin_life()?;
+        journal.prepare_next()?;
+        match journal.rotate_now() {
+            Ok(()) => {}
+            Err(Refused::Failed(error)) => return Err(error),
+            Err(Refused::NoRoom) => return Ok(()),
+        }
+        let boundary = journal.end().segment();
+        while journal.oldest_number() < boundary {
+            match self.carry_step(journal, &mut carrier)? {
+                Step::Nothing => break,
+                Step::Looked { .. } => {}
+                Step::Released(_) => self.released(journal)?,
+            }
+        }
+        self.upkeep_locked(journal, &mut carrier)
+    }
+}
+
+impl Chores for Shared {
+    fn tend(&self, is_interval_over: bool) {
+        let Some(journal) = &self.journal else { return };
+        // A failure that matters has poisoned the store, and "no space" is told to the call that needs it.
+        let _guard = self.guard();
+        let _ = self.upkeep(journal);
+        if is_interval_over || self.is_sync_due() {
+            let end = journal.end();
+            if end > journal.commit.durable() {
+                let _ = journal.wait(end);
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Opening a store: lock, recovery, and putting its parts together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::{Timeline, ticks};
+use crate::compaction::Carrier;
+use crate::directory::Directory;
+use crate::error::{Error, Result};
+use crate::ids::{SegmentNumber, Ticks};
+use crate::journal::{Journal, OpenStoreFile, Parts, Settings};
+use crate::options::Options;
+use crate::recovery::{
+    CapacityChange, Progress, Recovered, RecoveryReport, Replayed, ReplayedAddress, recover,
+};
+use crate::ring::Ring;
+use crate::storage::{Storage, StorageLock};
+use crate::store::address::{Address, Defined};
+use crate::store::extras::{Bookmark, Extras, Prepared};
+use crate::store::registry::Registry;
+use crate::store::shared::{Begin, IdHasher, Shared};
+use crate::store_file::StoreCopy;
+
+/// How often a held lock is tried again.
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
+/// A store without a directory.
+pub(crate) fn in_memory(options: Options) -> Result<Arc<Shared>> {
+    options.validate()?;
+    Ok(Arc::new(Shared::new(without_journal(options, None))))
+}
+
+fn without_journal(options: Options, lock: Option<Box<dyn StorageLock>>) -> Begin {
+    let timeline = Timeline::begin(Arc::clone(&options.clock), Ticks(0));
+    Begin {
+        options,
+        hasher: IdHasher::new(),
+        registry: Registry::default(),
+        journal: None,
+        timeline,
+        extras: Extras::default(),
+        carrier: Carrier::default(),
+        report: RecoveryReport::default(),
+        lock,
+    }
+}
+
+/// Opens the store in `storage`.
+pub(crate) fn open(
+    storage: Arc<dyn Storage>,
+    options: Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Arc<Shared>> {
+    options.validate()?;
+    let began = options.clock.monotonic();
+    let directory = Directory::new(storage);
+    let lock = lock(&directory, &options)?;
+    let hasher = IdHasher::new();
+    let recovered = recover(&directory, hasher.clone(), progress)?;
+    if !options.persistence {
+        return open_without_persistence(directory, options, lock, hasher, recovered);
+    }
+    let recovered = match recovered {
+        Some(recovered) => recovered,
+        None => make_store(&directory, &options, hasher.clone())?,
+    };
+    let shared = assemble(directory, options, Some(lock), hasher, recovered)?;
+    let mut shared = Shared::new(shared);
+    let took = shared.timeline.monotonic().saturating_sub(began);
+    shared.report.took_milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let mut shared = Arc::new(shared);
+    let changes = apply_settings(&shared)?;
+    if let Some(shared) = Arc::get_mut(&mut shared) {
+        shared.report.capacity_changes = changes;
+    }
+    Ok(shared)
+}
+
+/// With persistence off what the directory holds is in the way, unless it may be ended.
+fn open_without_persistence(
+    directory: Directory,
+    options: Options,
+    lock: Box<dyn StorageLock>,
+    hasher: IdHasher,
+    recovered: Option<Recovered<IdHasher>>,
+) -> Result<Arc<Shared>> {
+    let Some(recovered) = recovered.filter(|recovered| recovered.report.caches > 0) else {
+        return Ok(Arc::new(Shared::new(without_journal(options, Some(lock)))));
+    };
+    if !options.end_stored_ids {
+        let why = "the directory holds IDs; to end them, set end_stored_ids too";
+        return Err(Error::Options { option: "persistence", why });
+    }
+    let ending = Options { keeper: false, ..options.clone() };
+    let shared = Arc::new(Shared::new(assemble(directory, ending, None, hasher, recovered)?));
+    for address in shared.registry.numbered() {
+        let (_, _) = shared.drop_address(&address)?;
+    }
+    shared.compact()?;
+    shared.close()?;
+    Ok(Arc::new(Shared::new(without_journal(options, Some(lock)))))
+}
+
+fn lock(directory: &Directory, options: &Options) -> Result<Box<dyn StorageLock>> {
+    let began = options.clock.monotonic();
+    loop {
+        match directory.lock() {
+            Err(Error::Locked { .. })
+                if options.clock.monotonic().saturating_sub(began) < options.lock_wait =>
+            {
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Makes a store file in an empty directory.
+fn make_store(
+    directory: &Directory,
+    options: &Options,
+    hasher: IdHasher,
+) -> Result<Recovered<IdHasher>> {
+    let mut identity = [0; 16];
+    let filled = options.entropy.fill(&mut identity);
+    filled.map_err(|error| Error::io("ask for random bytes", "the system", error))?;
+    let copy = StoreCopy {
+        identity,
+        generation: 1,
+        mark_number: SegmentNumber(0),
+        mark_salt: 0,
+        mark_end: 0,
+        first_number: SegmentNumber(0),
+        first_salt: 0,
+    };
+    let store_file = OpenStoreFile::create(directory, copy)?;
+    Ok(Recovered {
+        replayed: Replayed::new(hasher),
+        ring: Ring::new(Vec::new(), Vec::new(), SegmentNumber(0)),
+        store: (store_file.file(), copy),
+        names_are_durable: true,
+        report: RecoveryReport { is_new: true, ..RecoveryReport::default() },
+    })
+}
+
+fn assemble(
+    directory: Directory,
+    options: Options,
+    lock: Option<Box<dyn StorageLock>>,
+    hasher: IdHasher,
+    recovered: Recovered<IdHasher>,
+) -> Result<Begin> {
+    let Recovered { mut replayed, ring, store, names_are_durable, mut report } = recovered;
+    let newest = replayed.newest_time;
+    let timeline = Timeline::begin(Arc::clone(&options.clock), newest);
+    if newest > Ticks(0) {
+        report.clock_ahead_milliseconds = ahead(ticks(options.clock.wall()), newest);
+    }
+    let registry = Registry::default();
+    let mut live_bytes = 0;
+    for (number, found) in std::mem::take(&mut replayed.addresses) {
+        live_bytes += restore(&registry, &options, number, found);
+    }
+    registry.restored();
+    let parts = Parts {
+        directory,
+        store_file: OpenStoreFile::new(store.0, store.1),
+        ring,
+        newest_time: newest,
+        names_are_durable,
+        live_bytes,
+    };
+    let settings = Settings {
+        segment_bytes: options.segment_bytes,
+        writes: options.writes,
+        entropy: Arc::clone(&options.entropy),
+        timeline: timeline.clone(),
+    };
+    let journal = Some(Arc::new(Journal::new(parts, settings)));
+    let extras = extras(&mut replayed);
+    let carrier = Carrier::new(replayed.copies);
+    Ok(Begin { options, hasher, registry, journal, timeline, extras, carrier, report, lock })
+}
+
+/// By how many milliseconds the clock is ahead of the newest time.
+fn ahead(wall: Ticks, newest: Ticks) -> i64 {
+    let (wall, newest) = (wall.milliseconds(), newest.milliseconds());
+    let apart = i64::try_from(wall.abs_diff(newest)).unwrap_or(i64::MAX);
+    if wall >= newest { apart } else { -apart }
+}
+
+/// Takes in an address as recovery found it; the bytes of what lives of it.
+fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedAddress) -> u64 {
+    let Some((namespace, name)) = found.name else {
+        registry.restore_nameless(number, found.named_in);
+        return 0;
+    };
+    // The name may have begun anew under another number since.
+    if found.defined.is_none() && registry.get(namespace, &name).is_some() {
+        registry.restore_nameless(number, found.named_in);
+        return 0;
+    }
+    let address = Arc::new(Address::new(namespace, &name, options.new_capacity()));
+    let mut live_bytes = found.cache.live_bytes();
+    {
+        let mut state = address.state.lock();
+        state.number = Some(number);
+        state.cache = found.cache;
+        state.incarnation = found.incarnation;
+        match found.defined {
+            Some(defined) => {
+                state.by_call = defined.by_call;
+                let (segment, bytes) = (defined.segment, defined.record_bytes);
+                state.defined = Some(Defined { segment, bytes, max_age: defined.max_age });
+                live_bytes += bytes;
+            }
+            None => {
+                state.incarnation = found.incarnation.saturating_add(1);
+                drop(state.cache.set_capacity(options.new_capacity()));
+            }
+        }
+    }
+    let is_dropped = found.defined.is_none();
+    registry.restore(number, &address);
+    if is_dropped {
+        registry.dropped(&address, found.named_in);
+    }
+    live_bytes
+}
+
+fn extras(replayed: &mut Replayed<IdHasher>) -> Extras {
+    let bookmarks = std::mem::take(&mut replayed.bookmarks).into_iter();
+    let bookmarks = bookmarks.map(|(name, found)| {
+        let bookmark = Bookmark { value: found.value, time: found.time, segment: found.segment };
+        (name, bookmark)
+    });
+    let prepared = std::mem::take(&mut replayed.prepared).into_iter();
+    let prepared = prepared.map(|(transaction, found)| {
+        let (owner, time, segment) = (found.owner, found.time, found.segment);
+        (transaction, Prepared { owner, time, changes: found.changes, segment })
+    });
+    Extras { bookmarks: bookmarks.collect(), prepared: prepared.collect() }
+}
+
+/// Gives caches whose capacity came from settings the one that the options say, durably.
+fn apply_settings(shared: &Arc<Shared>) -> Result<Vec<CapacityChange>> {
+    let Some(new) = shared.options.id_cache_size else { return Ok(Vec::new()) };
+    let mut changes = Vec::new();
+    let mut end = None;
+    for address in shared.registry.numbered() {
+        let (old, is_concerned) = {
+            let state = address.state.lock();
+            let old = state.cache.capacity();
+            (old, state.defined.is_some() && !state.by_call && old != new)
+        };
+        if is_concerned {
+            let (forgotten, position) = shared.set_capacity(&address, new, false)?;
+            end = end.max(position);
+            let name = crate::error::Bytes::from(&*address.name);
+            let namespace = address.namespace;
+            changes.push(CapacityChange { namespace, address: name, old, new, forgotten });
+        }
+    }
+    if let (Some(journal), Some(end)) = (&shared.journal, end) {
+        journal.wait(end)?;
+    }
+    Ok(changes)
+}

@@ -1,0 +1,185 @@
+//! All addresses of a store, by name and by number.
+//!
+//! A number is given again only when no record with it can be on disk: until the segment of the drop is
+//! released, the address keeps it, and counts its ordinals on from there (rule 12 of docs/design.md).
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::facade::Mutex;
+use crate::ids::{Namespace, SegmentNumber};
+use crate::store::address::Address;
+
+type Key = (Namespace, Box<[u8]>);
+
+/// See the head of this file.
+#[derive(Default)]
+pub(crate) struct Registry {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    by_name: BTreeMap<Key, Arc<Address>>,
+    by_number: Vec<Option<Arc<Address>>>,
+    free_numbers: Vec<u32>,
+    used_numbers: u32,
+    /// Dropped addresses, with the last segment that names each.
+    dropped: Vec<(SegmentNumber, Arc<Address>)>,
+    /// Numbers of dropped addresses whose name is no longer known.
+    nameless: Vec<(SegmentNumber, u32)>,
+}
+
+impl Registry {
+    /// The address, made with `capacity` if it is not there.
+    pub(crate) fn get_or_make(&self, namespace: Namespace, name: &[u8], capacity: u64) -> Arc<Address> {
+        let mut inner = self.inner.lock();
+        let made = || Arc::new(Address::new(namespace, name, capacity));
+        Arc::clone(inner.by_name.entry((namespace, Box::from(name))).or_insert_with(made))
+    }
+
+    pub(crate) fn get(&self, namespace: Namespace, name: &[u8]) -> Option<Arc<Address>> {
+        self.inner.lock().by_name.get(&(namespace, Box::from(name))).cloned()
+    }
+
+    pub(crate) fn by_number(&self, number: u32) -> Option<Arc<Address>> {
+        let index = usize::try_from(number).ok()?;
+        self.inner.lock().by_number.get(index)?.clone()
+    }
+
+    /// Gives `address` a number that no record on disk names.
+    pub(crate) fn assign(&self, address: &Arc<Address>, max: u32) -> Result<u32> {
+        let mut inner = self.inner.lock();
+        if inner.used_numbers >= max {
+            let (max, actual) = (u64::from(max), u64::from(inner.used_numbers) + 1);
+            return Err(Error::Limit { limit: "addresses", max, actual });
+        }
+        let number = match inner.free_numbers.pop() {
+            Some(number) => number,
+            None => u32::try_from(inner.by_number.len()).unwrap_or(u32::MAX),
+        };
+        inner.place(number, Some(Arc::clone(address)));
+        inner.used_numbers += 1;
+        Ok(number)
+    }
+
+    /// Takes an address in as recovery found it.
+    pub(crate) fn restore(&self, number: u32, address: &Arc<Address>) {
+        let mut inner = self.inner.lock();
+        let key = (address.namespace, address.name.clone());
+        inner.by_name.insert(key, Arc::clone(address));
+        inner.place(number, Some(Arc::clone(address)));
+        inner.used_numbers += 1;
+    }
+
+    /// Keeps a number from being given while records on disk name it.
+    pub(crate) fn restore_nameless(&self, number: u32, named_in: SegmentNumber) {
+        let mut inner = self.inner.lock();
+        inner.place(number, None);
+        inner.used_numbers += 1;
+        inner.nameless.push((named_in, number));
+    }
+
+    /// Finds the numbers that nothing has, after everything was restored.
+    pub(crate) fn restored(&self) {
+        let mut inner = self.inner.lock();
+        let nameless: Vec<u32> = inner.nameless.iter().map(|(_, number)| *number).collect();
+        let numbers = (0..).zip(&inner.by_number);
+        let free = numbers.filter(|(_, address)| address.is_none()).map(|(number, _)| number);
+        let free = free.filter(|number| !nameless.contains(number)).collect();
+        inner.free_numbers = free;
+    }
+
+    /// The address was dropped; `named_in` is the segment of the record that says so.
+    pub(crate) fn dropped(&self, address: &Arc<Address>, named_in: SegmentNumber) {
+        self.inner.lock().dropped.push((named_in, Arc::clone(address)));
+    }
+
+    /// Segments below `oldest` are gone: lets go of what only they named.
+    pub(crate) fn released(&self, oldest: SegmentNumber) {
+        let mut inner = self.inner.lock();
+        let (gone, kept) =
+            std::mem::take(&mut inner.nameless).into_iter().partition(|(segment, _)| *segment < oldest);
+        inner.nameless = kept;
+        let gone: Vec<(SegmentNumber, u32)> = gone;
+        for (_, number) in gone {
+            inner.free_numbers.push(number);
+            inner.used_numbers -= 1;
+        }
+        let dropped = std::mem::take(&mut inner.dropped);
+        for (segment, address) in dropped {
+            // Nobody else can get at the address but through this registry, whose lock is held: by name,
+            // by number and from this list.
+            let is_held = Arc::strong_count(&address) > 3;
+            // An address locks itself before this registry, so that here it may only be tried.
+            let Some(mut state) = address.state.try_lock() else {
+                inner.dropped.push((segment, Arc::clone(&address)));
+                continue;
+            };
+            if state.defined.is_some() {
+                continue;
+            }
+            if segment >= oldest || is_held || state.claims.len() > 0 {
+                drop(state);
+                inner.dropped.push((segment, address));
+                continue;
+            }
+            if let Some(number) = state.number.take() {
+                inner.place(number, None);
+                inner.free_numbers.push(number);
+                inner.used_numbers -= 1;
+            }
+            drop(state);
+            inner.by_name.remove(&(address.namespace, address.name.clone()));
+        }
+    }
+
+    /// A handle of `address` is about to go: forgets an address that nothing was ever recorded of.
+    pub(crate) fn let_go(&self, address: &Arc<Address>) {
+        let mut inner = self.inner.lock();
+        // The map and the handle.
+        if Arc::strong_count(address) > 2 {
+            return;
+        }
+        let is_unused = match address.state.try_lock() {
+            Some(state) => state.number.is_none() && state.claims.len() == 0,
+            None => false,
+        };
+        if is_unused {
+            inner.by_name.remove(&(address.namespace, address.name.clone()));
+        }
+    }
+
+    /// Up to `limit` addresses behind `after`, in order of namespace and name.
+    pub(crate) fn after(
+        &self,
+        after: Option<(Namespace, &[u8])>,
+        limit: usize,
+    ) -> Vec<Arc<Address>> {
+        let inner = self.inner.lock();
+        let begin = match after {
+            Some((namespace, name)) => Bound::Excluded((namespace, Box::from(name))),
+            None => Bound::Unbounded,
+        };
+        inner.by_name.range((begin, Bound::Unbounded)).map(|(_, address)| Arc::clone(address)).take(limit).collect()
+    }
+
+    /// All addresses that have a number.
+    pub(crate) fn numbered(&self) -> Vec<Arc<Address>> {
+        self.inner.lock().by_number.iter().flatten().cloned().collect()
+    }
+}
+
+impl Inner {
+    fn place(&mut self, number: u32, address: Option<Arc<Address>>) {
+        let index = usize::try_from(number).unwrap_or(usize::MAX);
+        if self.by_number.len() <= index {
+            self.by_number.resize(index + 1, None);
+        }
+        if let Some(place) = self.by_number.get_mut(index) {
+            *place = address;
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Reservations: an ID claimed first, and recorded when its message is handled.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::claim::Claim;
+use crate::error::Result;
+use crate::ids::Owner;
+use crate::journal::Purpose;
+use crate::receipt::Receipt;
+use crate::store::Handle;
+use crate::store::address::{Address, Seen};
+use crate::store::handle::Cache;
+use crate::store::shared::Shared;
+
+/// What became of a reservation.
+#[must_use = "dropping a reservation releases its claim"]
+pub enum Reserve {
+    /// The ID is claimed; handle the message, then confirm.
+    Reserved(Reservation),
+    /// It is known. The receipt waits for what makes that durable.
+    Duplicate(Receipt<Seen>),
+    /// It is claimed by this owner.
+    Pending(Owner),
+}
+
+/// What became of a confirmation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a lost lease means that somebody else may have handled the message too"]
+pub enum Confirmed {
+    /// The ID is recorded.
+    Recorded,
+    /// The lease was over and somebody else has taken the claim; nothing was recorded.
+    LeaseLost,
+}
+
+/// A claim on an ID, released when dropped.
+pub struct Reservation {
+    handle: Arc<Handle>,
+    address: Arc<Address>,
+    hash: u64,
+    id: Box<[u8]>,
+    /// None if there is nothing to settle: the cache stores nothing, or it is done.
+    token: Option<u64>,
+}
+
+impl Reservation {
+    pub(crate) fn take(
+        cache: &Cache,
+        id: &[u8],
+        owner: Owner,
+        lease: Option<Duration>,
+    ) -> Result<Reserve> {
+        let shared = &cache.handle.shared;
+        shared.check()?;
+        shared.check_id(id)?;
+        let hash = shared.hash(id);
+        let lease_end = lease.map(|lease| shared.timeline.monotonic().saturating_add(lease));
+        let bytes = match &shared.journal {
+            Some(_) => Shared::claim_bytes(&cache.address, id.len()),
+            None => 0,
+        };
+        let (taken, position) = shared.with_room(Purpose::Ordinary, || {
+            let mut state = cache.address.state.lock();
+            if state.cache.capacity() == 0 {
+                return Ok(((Taken::Claimed(None), None), false));
+            }
+            if let Some(ordinal) = state.cache.find(hash, id) {
+                let position = shared.unsynced(&state, ordinal);
+                return Ok(((Taken::Known(state.seen(ordinal)), position), false));
+            }
+            if let Some(owner) = shared.holder(&mut state, hash, id) {
+                return Ok(((Taken::Pending(owner), None), false));
+            }
+            if let Some(journal) = &shared.journal {
+                journal.claim(bytes, bytes)?;
+            }
+            let token = shared.token();
+            let claim = Claim { owner, token, journal_bytes: bytes, lease_end };
+            let taken = match state.claims.claim(hash, id, claim) {
+                Ok(()) => Taken::Claimed(Some(token)),
+                Err(owner) => Taken::Pending(owner),
+            };
+            Ok(((taken, None), false))
+        })?;
+        Ok(match taken {
+            Taken::Claimed(token) => Reserve::Reserved(Reservation {
+                handle: Arc::clone(&cache.handle),
+                address: Arc::clone(&cache.address),
+                hash,
+                id: Box::from(id),
+                token,
+            }),
+            Taken::Known(seen) => {
+                shared.count(&shared.counters.duplicates);
+                Reserve::Duplicate(shared.receipt(Ok(seen), position))
+            }
+            Taken::Pending(owner) => {
+                shared.count(&shared.counters.pending);
+                Reserve::Pending(owner)
+            }
+        })
+    }
+
+    pub(crate) fn take_up(cache: &Cache, id: &[u8], owner: Owner) -> Option<Reservation> {
+        let shared = &cache.handle.shared;
+        let hash = shared.hash(id);
+        let token = cache.address.state.lock().claims.held(hash, id, owner)?;
+        Some(Reservation {
+            handle: Arc::clone(&cache.handle),
+            address: Arc::clone(&cache.address),
+            hash,
+            id: Box::from(id),
+            token: Some(token),
+        })
+    }
+
+    /// The ID that is claimed.
+    pub fn id(&self) -> &[u8] {
+        &self.id
+    }
+
+    /// Records the ID: from now on it is known. Its space was set aside when it was claimed, so that this
+    /// never fails for want of space.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{Confirmed, Reserve};
+    /// let orders = store.cache("orders")?;
+    /// if let Reserve::Reserved(claim) = orders.reserve("order-1842")? {
+    ///     assert_eq!(claim.confirm().wait()?, Confirmed::Recorded);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn confirm(mut self) -> Receipt<Confirmed> {
+        let shared = &self.handle.shared;
+        if let Err(error) = shared.check() {
+            return Receipt::failed(error);
+        }
+        let Some(token) = self.token else {
+            return shared.receipt(Ok(Confirmed::Recorded), None);
+        };
+        let placed = shared.with_room(Purpose::Within, || {
+            let mut state = self.address.state.lock();
+            let claim = state.claims.get(self.hash, &self.id).filter(|claim| claim.token == token);
+            let Some(claim) = claim else { return Ok(((Confirmed::LeaseLost, None), false)) };
+            if state.cache.capacity() == 0 {
+                shared.unclaim(&mut state, self.hash, &self.id, token);
+                return Ok(((Confirmed::Recorded, None), false));
+            }
+            let purpose = Purpose::Claimed(claim.journal_bytes);
+            let (appended, _) =
+                shared.record(&self.address, &mut state, (self.hash, &self.id), purpose)?;
+            // What was set aside went into the record.
+            state.claims.settle(self.hash, &self.id, token);
+            let is_owing = appended.is_some_and(|appended| appended.is_owing);
+            Ok(((Confirmed::Recorded, appended.map(|appended| appended.end)), is_owing))
+        });
+        match placed {
+            Ok((confirmed, position)) => {
+                self.token = None;
+                if confirmed == Confirmed::Recorded {
+                    shared.count(&shared.counters.added);
+                }
+                shared.receipt(Ok(confirmed), position)
+            }
+            Err(error) => Receipt::failed(error),
+        }
+    }
+
+    /// Gives the claim a new lease from now on; whether it is still held.
+    pub fn renew(&self, lease: Duration) -> bool {
+        let Some(token) = self.token else { return true };
+        let end = self.handle.shared.timeline.monotonic().saturating_add(lease);
+        self.address.state.lock().claims.renew(self.hash, &self.id, token, end)
+    }
+
+    /// Keeps the claim without this guard; its owner may take it up again with [`Cache::held`].
+    pub fn keep(mut self) {
+        self.token = None;
+    }
+
+    /// Gives the claim up: others may have the ID. Dropping does the same.
+    pub fn release(self) {}
+}
+
+enum Taken {
+    Claimed(Option<u64>),
+    Known(Seen),
+    Pending(Owner),
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if let Some(token) = self.token {
+            let mut state = self.address.state.lock();
+            self.handle.shared.unclaim(&mut state, self.hash, &self.id, token);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The commit of a transaction: what it comes to now, as one record, and then in the caches.
+
+use crate::facade::MutexGuard;
+use crate::ids::{Ordinal, Ticks};
+use crate::journal::Purpose;
+use crate::record::{Element, Record, TransactionBody};
+use crate::recovery::element_bytes;
+use crate::store::adding::{Attempt, signed};
+use crate::store::address::State;
+use crate::store::transact::Transaction;
+use crate::transaction::{Settling, What};
+
+/// One change with its ordinal.
+enum Settled {
+    Add { address: usize, hash: u64, start: usize, end: usize, ordinal: Ordinal },
+    Remove { address: usize, ordinal: Ordinal },
+}
+
+impl Transaction {
+    /// Records what was gathered and applies it, under the locks of all its addresses.
+    pub(super) fn settle(&mut self) -> Attempt<()> {
+        let addresses = std::mem::take(&mut self.addresses);
+        let settled = {
+            let mut states = Transaction::lock(&addresses);
+            self.settle_locked(&addresses, &mut states)
+        };
+        self.addresses = addresses;
+        settled
+    }
+
+    fn settle_locked(
+        &mut self,
+        addresses: &[std::sync::Arc<crate::store::address::Address>],
+        states: &mut [MutexGuard<'_, State>],
+    ) -> Attempt<()> {
+        let shared = std::sync::Arc::clone(&self.handle.shared);
+        let settled = self.plan(states);
+        let time = shared.now();
+        let live_before: u64 = states.iter().map(|state| state.cache.live_bytes()).sum();
+        let mut placed = (((), self.covers), false);
+        if let (Some(journal), false) = (&shared.journal, settled.is_empty()) {
+            let mut body = TransactionBody::default();
+            for settled in &settled {
+                let (Settled::Add { address, .. } | Settled::Remove { address, .. }) = settled;
+                let (Some(address), Some(state)) = (addresses.get(*address), states.get_mut(*address))
+                else {
+                    continue;
+                };
+                let number = match (state.defined, state.number) {
+                    (Some(_), Some(number)) => number,
+                    _ => shared.define(address, state, Purpose::Within)?,
+                };
+                body.push(self.element(settled, number));
+            }
+            let record = Record::Transaction { time, elements: body.elements() };
+            let purpose = Purpose::Claimed(self.claimed_bytes);
+            let appended = journal.append(&record, false, purpose, |_| 0)?;
+            self.claimed_bytes = 0;
+            for settled in &settled {
+                if let Settled::Add { address, ordinal, .. } = settled
+                    && let Some(state) = states.get_mut(*address)
+                {
+                    state.note(*ordinal, appended.end, journal.commit.durable());
+                }
+            }
+            for state in states.iter_mut() {
+                state.last_change = appended.end;
+            }
+            placed = (((), Some(appended.end)), appended.is_owing);
+        }
+        self.apply(&settled, states, time);
+        if let Some(journal) = &shared.journal {
+            let live: u64 = states.iter().map(|state| state.cache.live_bytes()).sum();
+            journal.change_live(signed(live) - signed(live_before));
+        }
+        Ok(placed)
+    }
+
+    fn element<'a>(&'a self, settled: &Settled, address: u32) -> Element<'a> {
+        match *settled {
+            Settled::Add { start, end, ordinal, .. } => {
+                Element::Add { address, ordinal, value: None, id: self.gathered.id(start, end) }
+            }
+            Settled::Remove { ordinal, .. } => Element::Remove { address, ordinal },
+        }
+    }
+
+    /// Gives each change its ordinal, in order; leaves out what has come to nothing.
+    fn plan(&self, states: &[MutexGuard<'_, State>]) -> Vec<Settled> {
+        let mut settling: Vec<Settling> =
+            states.iter().map(|state| Settling::begin(&state.cache)).collect();
+        let mut own = std::collections::HashMap::new();
+        let mut planned = Vec::with_capacity(self.gathered.changes().len());
+        for change in self.gathered.changes() {
+            let address = change.address;
+            let (Some(settling), Some(state)) = (settling.get_mut(address), states.get(address))
+            else {
+                continue;
+            };
+            let cache = &state.cache;
+            match change.what {
+                What::Add { hash, start, end, .. } => {
+                    let id = self.gathered.id(start, end);
+                    let before = own.get(&(address, id)).copied();
+                    let known = cache.find(hash, id);
+                    if let Some(ordinal) = settling.add(cache, known, before) {
+                        own.insert((address, id), ordinal);
+                        planned.push(Settled::Add { address, hash, start, end, ordinal });
+                    }
+                }
+                What::RemoveOwn { index } => {
+                    if let Some(ordinal) = settling.given(index)
+                        && settling.remove(cache, ordinal)
+                    {
+                        planned.push(Settled::Remove { address, ordinal });
+                    }
+                }
+                What::Remove { ordinal } => {
+                    if settling.remove(cache, ordinal) {
+                        planned.push(Settled::Remove { address, ordinal });
+                    }
+                }
+            }
+        }
+        planned
+    }
+
+    fn apply(&self, settled: &[Settled], states: &mut [MutexGuard<'_, State>], time: Ticks) {
+        let count = settled.len() as u64;
+        for change in settled {
+            match *change {
+                Settled::Add { address, hash, start, end, .. } => {
+                    let Some(state) = states.get_mut(address) else { continue };
+                    let bytes = element_bytes(count, &self.element(change, 0));
+                    let id = self.gathered.id(start, end);
+                    state.cache.add(hash, id, &[], time, bytes);
+                }
+                Settled::Remove { address, ordinal } => {
+                    if let Some(state) = states.get_mut(address) {
+                        state.cache.remove(ordinal);
+                    }
+                }
+            }
+        }
+    }
+}

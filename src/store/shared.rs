@@ -1,0 +1,193 @@
+//! What all handles of a store and its keeper share.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::clock::Timeline;
+use crate::compaction::Carrier;
+use crate::error::{Cause, Error, Result};
+use crate::facade::Mutex;
+use crate::ids::{Position, Ticks};
+use crate::journal::Journal;
+use crate::keeper::Keeper;
+use crate::options::Options;
+use crate::receipt::Receipt;
+use crate::recovery::RecoveryReport;
+use crate::storage::StorageLock;
+use crate::store::extras::Extras;
+use crate::store::registry::Registry;
+use crate::sync_policy::SyncPolicy;
+
+/// The hasher of IDs: keyed anew for each open store, since clients choose the IDs.
+pub(crate) type IdHasher = RandomState;
+
+/// See the head of this file.
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    pub(crate) hasher: IdHasher,
+    pub(crate) registry: Registry,
+    /// None in a store that is in memory only.
+    pub(crate) journal: Option<Arc<Journal>>,
+    pub(crate) timeline: Timeline,
+    pub(crate) extras: Mutex<Extras>,
+    /// Where carrying stands; whoever holds it maintains the journal.
+    pub(crate) maintenance: Mutex<Carrier>,
+    pub(crate) keeper: Keeper,
+    pub(crate) report: RecoveryReport,
+    pub(crate) counters: Counters,
+    tokens: AtomicU64,
+    is_closed: AtomicBool,
+    last_sync: Mutex<Duration>,
+    lock: Mutex<Option<Box<dyn StorageLock>>>,
+}
+
+/// What is counted at the one point where it is answered.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) added: AtomicU64,
+    pub(crate) duplicates: AtomicU64,
+    pub(crate) pending: AtomicU64,
+}
+
+/// What a store begins with, as `open` has put it together.
+pub(crate) struct Begin {
+    pub(crate) options: Options,
+    pub(crate) hasher: IdHasher,
+    pub(crate) registry: Registry,
+    pub(crate) journal: Option<Arc<Journal>>,
+    pub(crate) timeline: Timeline,
+    pub(crate) extras: Extras,
+    pub(crate) carrier: Carrier,
+    pub(crate) report: RecoveryReport,
+    pub(crate) lock: Option<Box<dyn StorageLock>>,
+}
+
+impl Shared {
+    pub(crate) fn new(begin: Begin) -> Shared {
+        let last_sync = Mutex::new(begin.timeline.monotonic());
+        Shared {
+            options: begin.options,
+            hasher: begin.hasher,
+            registry: begin.registry,
+            journal: begin.journal,
+            timeline: begin.timeline,
+            extras: Mutex::new(begin.extras),
+            maintenance: Mutex::new(begin.carrier),
+            keeper: Keeper::default(),
+            report: begin.report,
+            counters: Counters::default(),
+            tokens: AtomicU64::new(1),
+            is_closed: AtomicBool::new(false),
+            last_sync,
+            lock: Mutex::new(begin.lock),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn hash(&self, id: &[u8]) -> u64 {
+        self.hasher.hash_one(id)
+    }
+
+    #[inline]
+    pub(crate) fn now(&self) -> Ticks {
+        self.timeline.now()
+    }
+
+    pub(crate) fn policy(&self) -> SyncPolicy {
+        self.options.sync_policy
+    }
+
+    /// A token that no other claim of this life has.
+    pub(crate) fn token(&self) -> u64 {
+        self.tokens.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// An error if the store is closed or poisoned.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(Error::Closed);
+        }
+        match &self.journal {
+            Some(journal) => journal.commit.check(),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn check_id(&self, id: &[u8]) -> Result<()> {
+        let (max, actual) = (self.options.limits.id_bytes as u64, id.len() as u64);
+        if actual > max {
+            return Err(Error::Limit { limit: "bytes of an ID", max, actual });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn receipt<T>(&self, result: Result<T>, position: Option<Position>) -> Receipt<T> {
+        Receipt::new(result, self.journal.as_ref(), position, self.policy())
+    }
+
+    /// Waits for what the policy promises of everything before `position`.
+    pub(crate) fn wait(&self, position: Option<Position>) -> Result<()> {
+        match (&self.journal, position) {
+            (Some(journal), Some(position)) if self.policy() == SyncPolicy::Always => {
+                journal.wait(position)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the interval of the policy is over; if so it begins anew.
+    pub(crate) fn is_sync_due(&self) -> bool {
+        let SyncPolicy::Interval(interval) = self.policy() else { return false };
+        let now = self.timeline.monotonic();
+        let mut last = self.last_sync.lock();
+        if now.saturating_sub(*last) < interval {
+            return false;
+        }
+        *last = now;
+        true
+    }
+
+    /// Stops the store if the thread panics before the guard is dropped: what a half-done call left
+    /// behind is not known.
+    #[inline]
+    pub(crate) fn guard(&self) -> PanicGuard<'_> {
+        PanicGuard { shared: self, was_panicking: std::thread::panicking() }
+    }
+
+    /// Ends everything; only the first call does something.
+    pub(crate) fn close(&self) -> Result<()> {
+        if self.is_closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.keeper.end();
+        let closed = match &self.journal {
+            Some(journal) => {
+                let _maintenance = self.maintenance.lock();
+                journal.close()
+            }
+            None => Ok(()),
+        };
+        *self.lock.lock() = None;
+        closed
+    }
+}
+
+/// See [`Shared::guard`].
+pub(crate) struct PanicGuard<'a> {
+    shared: &'a Shared,
+    was_panicking: bool,
+}
+
+impl Drop for PanicGuard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.was_panicking && let Some(journal) = &self.shared.journal {
+            let cause = std::io::Error::other("a call ended in a panic");
+            journal.commit.poison(Cause::from(cause));
+        }
+    }
+}
