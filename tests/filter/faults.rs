@@ -81,9 +81,13 @@ fn a_limit_on_file_sizes_is_an_error_and_loses_nothing() {
     let limited = |blocks: usize, output: &str| {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit -f {blocks}; exec \"$@\""), "sh"]);
-        command
-            .arg(env!("CARGO_BIN_EXE_journal-filter"))
-            .args(["--sync", "manual", "--dir"]);
+        command.arg(env!("CARGO_BIN_EXE_journal-filter")).args([
+            "--sync",
+            "manual",
+            "--id-cache-size",
+            "200000",
+            "--dir",
+        ]);
         command.arg(place.path("ids"));
         crate::piped(&mut command);
         command.stdout(File::create(place.path(output)).unwrap());

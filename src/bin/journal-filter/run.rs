@@ -160,13 +160,7 @@ impl Filter {
         };
         let transaction = match &mut self.transaction {
             Some(transaction) => transaction,
-            none => {
-                let begun = self
-                    .store
-                    .begin(OnDuplicate::Skip, Owner::NOBODY)
-                    .map_err(failed)?;
-                none.insert(begun)
-            }
+            none => none.insert(self.store.begin(OnDuplicate::Skip, Owner::NOBODY)),
         };
         match transaction.add(cache, place.id) {
             Ok(Outcome::Added) => {
