@@ -9,22 +9,26 @@ use idjournal::{Cache, Result, Store};
 const ADDRESSES_MAX: usize = 65_536;
 const ADDRESS_BYTES_MAX: usize = 16 << 20;
 
-/// Handles by address, and the one used last.
+/// Handles by address.
 pub(crate) struct Caches {
     store: Store,
-    handles: HashMap<Box<[u8]>, Cache>,
+    handles: Vec<(Box<[u8]>, Cache)>,
+    places: HashMap<Box<[u8]>, usize>,
     address_bytes: usize,
-    last: Option<(Vec<u8>, Cache)>,
+    /// The places of the two addresses used last, the newest first.
+    recent: [usize; 2],
 }
 
 impl Caches {
     /// No handle of `store` yet.
     pub(crate) fn new(store: Store) -> Caches {
+        let (handles, places) = (Vec::new(), HashMap::new());
         Caches {
             store,
-            handles: HashMap::new(),
+            handles,
+            places,
             address_bytes: 0,
-            last: None,
+            recent: [0; 2],
         }
     }
 
@@ -34,30 +38,39 @@ impl Caches {
     ///
     /// Those of [`Store::cache`].
     pub(crate) fn get(&mut self, address: &[u8]) -> Result<&Cache> {
-        // Neighbouring lines mostly have one address.
-        let (name, cache) = match self.last.take() {
-            Some((name, cache)) if name == address => (name, cache),
-            last => {
-                let mut name = last.map(|(name, _)| name).unwrap_or_default();
-                name.clear();
-                name.extend_from_slice(address);
-                (name, self.find(address)?)
-            }
+        // Neighbouring lines mostly have one address, or two in turn.
+        let has = |place: &usize| {
+            let handle = self.handles.get(*place);
+            handle.is_some_and(|(name, _)| **name == *address)
         };
-        Ok(&self.last.insert((name, cache)).1)
+        let place = self.recent.iter().copied().find(has);
+        let place = place.or_else(|| self.places.get(address).copied());
+        let place = match place {
+            Some(place) => place,
+            None => self.make(address)?,
+        };
+        let [newest, _] = self.recent;
+        if place != newest {
+            self.recent = [place, newest];
+        }
+        match self.handles.get(place) {
+            Some((_, cache)) => Ok(cache),
+            None => unreachable!("a place is made with its handle and goes with it"),
+        }
     }
 
-    fn find(&mut self, address: &[u8]) -> Result<Cache> {
-        if let Some(cache) = self.handles.get(address) {
-            return Ok(cache.clone());
-        }
+    /// The place of a new handle.
+    fn make(&mut self, address: &[u8]) -> Result<usize> {
         let cache = self.store.cache(address)?;
         if self.handles.len() >= ADDRESSES_MAX || self.address_bytes >= ADDRESS_BYTES_MAX {
             self.handles.clear();
+            self.places.clear();
             self.address_bytes = 0;
         }
+        let place = self.handles.len();
         self.address_bytes += address.len();
-        self.handles.insert(Box::from(address), cache.clone());
-        Ok(cache)
+        self.places.insert(Box::from(address), place);
+        self.handles.push((Box::from(address), cache));
+        Ok(place)
     }
 }
