@@ -1,13 +1,11 @@
 //! The shared sync: whoever comes first syncs for all who are waiting.
 //!
-//! Invariants: (1) the durable position only rises; (2) it rises only to a position that was appended
-//! before the sync that covers it began; (3) after the first failure nothing more becomes durable
-//! and no sync is tried again; (4) a waiter returns only when its own position is covered or the
-//! store is poisoned.
+//! Invariants: (1) the durable position only rises; (2) it rises only to a position that was
+//! appended before the sync that covers it began; (3) after the first failure nothing more becomes
+//! durable and no sync is tried again; (4) a waiter returns only when its own position is covered
+//! or the store is poisoned.
 //!
 //! The leader is one of the callers, and syncs without holding the lock here.
-
-use std::time::Duration;
 
 use crate::error::{Cause, Error, Result};
 use crate::facade::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering};
@@ -95,14 +93,6 @@ impl Commit {
             };
             lead.finish(disk.sync_all());
             state = self.state.lock();
-        }
-    }
-
-    /// Waits at most `time` for somebody to change the durable position or to poison the store.
-    pub(crate) fn wait_for_change(&self, position: Position, time: Duration) {
-        let mut state = self.state.lock();
-        if self.durable() < position && state.first_cause.is_none() {
-            self.changed.wait_for(&mut state, time);
         }
     }
 

@@ -1,8 +1,8 @@
-//! Carrying forward: what lives in the oldest segment is copied to the end, a bounded piece at a time,
-//! and then the segment is released.
+//! Carrying forward: what lives in the oldest segment is copied to the end, a bounded piece at a
+//! time, and then the segment is released.
 //!
-//! What lives is asked by ordinal, never by looking an ID up (rule 12 of docs/design.md). A record that
-//! has a later copy already, from before a restart, is passed over once per copy.
+//! What lives is asked by ordinal, never by looking an ID up (rule 12 of docs/design.md). A record
+//! that has a later copy already, from before a restart, is passed over once per copy.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,8 +12,8 @@ use crate::journal::{Journal, Oldest, Refused};
 use crate::record::{Element, Record};
 use crate::segment::{End, SegmentReader};
 
-/// Who knows what lives, and copies it when asked. Each answers with the bytes appended, 0 if the piece
-/// is dead.
+/// Who knows what lives, and copies it when asked. Each answers with the bytes appended, 0 if the
+/// piece is dead.
 pub(crate) trait Living {
     fn carry_add(&self, address: u32, ordinal: Ordinal) -> Result<u64, Refused>;
     fn carry_definition(&self, address: u32, segment: SegmentNumber) -> Result<u64, Refused>;
@@ -63,8 +63,8 @@ impl Carrier {
         }
     }
 
-    /// Looks at one record of the oldest segment, or carries one piece of it; at the end of the segment,
-    /// releases it.
+    /// Looks at one record of the oldest segment, or carries one piece of it; at the end of the
+    /// segment, releases it.
     ///
     /// # Errors
     ///
@@ -189,7 +189,7 @@ fn note_pieces(pieces: &mut VecDeque<Piece>, record: &Record<'_>) {
             });
         }
         Record::Transaction { elements, .. } => {
-            pieces.extend(elements.clone().filter_map(|element| match element {
+            pieces.extend((*elements).filter_map(|element| match element {
                 Element::Add {
                     address, ordinal, ..
                 } => Some(Piece::Add { address, ordinal }),

@@ -227,8 +227,8 @@ impl Directory {
 
     /// Gives each of `slots` its name anew and syncs the directory.
     ///
-    /// After a failed directory sync the kernel may have forgotten that a name is not durable; a name
-    /// that is made again is made durable by the next sync in any case (rule 10).
+    /// After a failed directory sync the kernel may have forgotten that a name is not durable; a
+    /// name that is made again is made durable by the next sync in any case (rule 10).
     pub(crate) fn rename_anew(&self, slots: impl Iterator<Item = Slot>) -> Result<()> {
         for slot in slots {
             let (name, away) = (slot_name(slot), slot_away_name(slot));

@@ -1,8 +1,8 @@
 //! What a transaction has gathered, and how it sees the caches meanwhile. No I/O, no lock.
 //!
 //! Inside a transaction each call answers as if the calls before it had been made one by one, own
-//! evictions included. So the result never depends on how work is cut into batches. Places and times are
-//! given at commit, in the order added.
+//! evictions included. So the result never depends on how work is cut into batches. Places and
+//! times are given at commit, in the order added.
 
 use std::collections::HashSet;
 
@@ -219,10 +219,11 @@ fn hash_at(changes: &[Change], place: u32) -> u64 {
     }
 }
 
-/// What one address's part of a transaction comes to when it is committed: each change with its ordinal.
+/// What one address's part of a transaction comes to when it is committed: each change with its
+/// ordinal.
 ///
-/// Fed with the changes in order. An ID that is known already, since others had their say meanwhile, is
-/// left as it is.
+/// Fed with the changes in order. An ID that is known already, since others had their say
+/// meanwhile, is left as it is.
 #[derive(Default)]
 pub(crate) struct Settling {
     last: u64,
@@ -239,8 +240,8 @@ impl Settling {
         }
     }
 
-    /// The ordinal of the next add of an ID that stands at `known` in the cache; none if it is left as it
-    /// is.
+    /// The ordinal of the next add of an ID that stands at `known` in the cache; none if it is left
+    /// as it is.
     pub(crate) fn add(
         &mut self,
         cache: &Cache,

@@ -1,7 +1,7 @@
 //! Appending: the one way for records into the journal.
 //!
-//! A call here never makes or takes a slot by itself: where there is no room it says so, and the caller,
-//! after it has let go of its address, makes room and comes again.
+//! A call here never makes or takes a slot by itself: where there is no room it says so, and the
+//! caller, after it has let go of its address, makes room and comes again.
 
 use crate::error::{Cause, Error};
 use crate::format::record_bytes_max;
@@ -64,8 +64,8 @@ impl Journal {
         record_bytes_max(self.segment_bytes)
     }
 
-    /// Appends an add, in the short form where `base` allows; `live` is by how much it changes what lives
-    /// beside itself (an eviction: negative).
+    /// Appends an add, in the short form where `base` allows; `live` is by how much it changes what
+    /// lives beside itself (an eviction: negative).
     pub(crate) fn append_add(
         &self,
         add: &Add<'_>,
@@ -223,8 +223,8 @@ impl Inner {
                 .into());
             }
             Written::Nothing(error) | Written::Part(error) => {
-                // The header of the next segment is durable: with a seal that may or may not be on disk
-                // nobody can go on.
+                // The header of the next segment is durable: with a seal that may or may not be on
+                // disk nobody can go on.
                 return Err(journal.fatal(Error::io("seal", "a segment", error)).into());
             }
         }

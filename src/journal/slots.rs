@@ -1,4 +1,5 @@
-//! Slots: made, taken, given a header, released. Only the thread that maintains the journal calls these.
+//! Slots: made, taken, given a header, released. Only the thread that maintains the journal calls
+//! these.
 //!
 //! The append lock is never held over the making of a slot or the sync of a header.
 
@@ -43,8 +44,8 @@ impl Journal {
                 .is_some()
                 .then(|| Position::new(writer.number(), begins))
         };
-        // The seal that begins the active segment must be durable before the next header is written: with
-        // two seals ahead of the disk recovery could reuse the slot between them.
+        // The seal that begins the active segment must be durable before the next header is
+        // written: with two seals ahead of the disk recovery could reuse the slot between them.
         if begins.is_some() {
             self.sync_before()?;
         }
@@ -304,8 +305,8 @@ impl Journal {
         };
         let release = Record::Release { oldest };
         let appended = self.append(&release, false, Purpose::Freeing, |_| 0)?;
-        // Everything appended so far must be durable before the slot is reused, under every policy: the
-        // copies, and also the adds, removes and clears that made the rest dead.
+        // Everything appended so far must be durable before the slot is reused, under every policy:
+        // the copies, and also the adds, removes and clears that made the rest dead.
         self.wait(appended.end)?;
         let mut inner = self.inner.lock();
         let released = inner.ring.release().ok_or(Refused::NoRoom)?;

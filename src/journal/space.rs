@@ -1,7 +1,7 @@
 //! How much lives, how much is set aside for claims, and how much carrying is owed. No I/O.
 //!
-//! Rule 11 of docs/design.md sets the pace: while more than two segments' worth of bytes are dead, each
-//! appended byte carries one live byte and looks at four.
+//! Rule 11 of docs/design.md sets the pace: while more than two segments' worth of bytes are dead,
+//! each appended byte carries one live byte and looks at four.
 
 use std::collections::VecDeque;
 

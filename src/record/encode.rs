@@ -45,14 +45,6 @@ pub(crate) enum AddForm {
 }
 
 impl Base {
-    /// The form that `add` takes; a carried one is always whole.
-    pub(crate) fn form(self, add: &Add<'_>, carried: bool) -> AddForm {
-        match self.deltas(add, carried) {
-            Some(_) => AddForm::Short,
-            None => AddForm::Whole,
-        }
-    }
-
     fn deltas(self, add: &Add<'_>, carried: bool) -> Option<(u32, u32)> {
         let base = self.ordinal.filter(|_| !carried)?;
         let ordinal = u32::try_from(add.ordinal.0.checked_sub(base.0)?).ok()?;

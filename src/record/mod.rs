@@ -12,14 +12,13 @@ mod length;
 
 use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
 
+#[cfg(test)]
+pub(crate) use body::OrdinalsBody;
+pub(crate) use body::TransactionBody;
 pub use body::{Element, Elements, Ordinals};
-pub(crate) use body::{OrdinalsBody, TransactionBody};
 pub(crate) use decode::{Frame, decode};
 pub(crate) use encode::{AddForm, Base, Place, encode, encode_add};
-pub(crate) use length::{
-    CLEAR_BODY_BYTES, DROP_BODY_BYTES, REMOVE_BODY_BYTES, add_bytes, definition_bytes,
-    encoded_bytes, framed_bytes, transaction_bytes,
-};
+pub(crate) use length::{add_bytes, definition_bytes, encoded_bytes, transaction_bytes};
 
 /// One thing that the journal says.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,8 +21,6 @@ pub(crate) struct ChainSegment {
     pub(crate) header: SegmentHeader,
     /// Where its records end.
     pub(crate) end: u64,
-    /// The place was given where they must end.
-    pub(crate) limit: Option<u64>,
     /// It ends in bytes that are no record and not all zero.
     pub(crate) is_torn: bool,
 }
@@ -297,7 +295,6 @@ impl<'a> Slots<'a> {
                 facts: facts.clone(),
                 header,
                 end: read.valid_end,
-                limit,
                 is_torn: found == Found::NotARecord,
             }),
             Verdict::Damaged(reason) => Err(Error::Damaged {

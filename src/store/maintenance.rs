@@ -1,5 +1,5 @@
-//! The upkeep of the journal: segments ahead, carrying at pace, spares, intervals. Done by the keeper, or by
-//! the calls where there is none or where it has fallen behind.
+//! The upkeep of the journal: segments ahead, carrying at pace, spares, intervals. Done by the
+//! keeper, or by the calls where there is none or where it has fallen behind.
 //!
 //! Whoever does it holds the maintenance lock, and no lock of an address.
 
@@ -71,7 +71,8 @@ impl Shared {
         journal.adjust_spares()
     }
 
-    /// Makes room for a record that found none. Each call that returns without an error has made some.
+    /// Makes room for a record that found none. Each call that returns without an error has made
+    /// some.
     ///
     /// # Errors
     ///
@@ -111,8 +112,8 @@ impl Shared {
         }
     }
 
-    /// Carries the oldest segment to its end; whether it was released. Where there is no space even for
-    /// that, it is not.
+    /// Carries the oldest segment to its end; whether it was released. Where there is no space even
+    /// for that, it is not.
     fn carry_oldest(&self, journal: &Journal, carrier: &mut Carrier) -> Result<bool> {
         loop {
             match self.carry_step(journal, carrier) {
@@ -160,7 +161,8 @@ impl Shared {
 impl Chores for Shared {
     fn tend(&self, is_interval_over: bool) {
         let Some(journal) = &self.journal else { return };
-        // A failure that matters has poisoned the store, and "no space" is told to the call that needs it.
+        // A failure that matters has poisoned the store, and "no space" is told to the call that
+        // needs it.
         let _guard = self.guard();
         let _ = self.upkeep(journal);
         if is_interval_over || self.is_sync_due() {

@@ -3,6 +3,7 @@
 mod adding;
 mod address;
 mod extras;
+mod forgetting;
 mod handle;
 mod living;
 mod maintenance;
@@ -34,8 +35,8 @@ pub use transact::{OnDuplicate, Transaction};
 
 /// An open directory: the journal and all its caches.
 ///
-/// A handle may be cloned and shared. The store closes at [`close`](Store::close), or with its last handle
-/// (those of its caches count). While it is open nobody else can open the directory.
+/// A handle may be cloned and shared. The store closes at [`close`](Store::close), or with its last
+/// handle (those of its caches count). While it is open nobody else can open the directory.
 ///
 /// # Examples
 ///
@@ -162,7 +163,8 @@ impl Store {
         &self.shared().report
     }
 
-    /// The cache of `address` for the IDs of its clients. No I/O; it exists from its first record on.
+    /// The cache of `address` for the IDs of its clients. No I/O; it exists from its first record
+    /// on.
     ///
     /// # Errors
     ///
@@ -284,7 +286,8 @@ impl Store {
         Transaction::begin(Arc::clone(&self.handle), on_duplicate, owner)
     }
 
-    /// A receipt for everything recorded so far: wait for it to have all of it on disk, under any policy.
+    /// A receipt for everything recorded so far: wait for it to have all of it on disk, under any
+    /// policy.
     ///
     /// # Examples
     ///
@@ -306,8 +309,8 @@ impl Store {
 
     /// Carries what lives together and gives all other space back, at once.
     ///
-    /// The journal does so by itself, at the pace of appends; this is for the moment after a large clear or
-    /// drop. Its work is in proportion to what lives.
+    /// The journal does so by itself, at the pace of appends; this is for the moment after a large
+    /// clear or drop. Its work is in proportion to what lives.
     ///
     /// # Errors
     ///

@@ -183,7 +183,6 @@ fn assemble(
         directory,
         store_file: OpenStoreFile::new(store.0, store.1),
         ring,
-        newest_time: newest,
         names_are_durable,
         live_bytes,
     };

@@ -125,8 +125,8 @@ impl Reservation {
         &self.id
     }
 
-    /// Records the ID: from now on it is known. Its space was set aside when it was claimed, so that this
-    /// never fails for want of space.
+    /// Records the ID: from now on it is known. Its space was set aside when it was claimed, so
+    /// that this never fails for want of space.
     ///
     /// # Examples
     ///

@@ -26,8 +26,9 @@ pub enum OnDuplicate {
 
 /// Changes over any addresses of a store that are all known afterwards, or none.
 ///
-/// Inside it each call answers as if the calls before it had been made one by one, own evictions included;
-/// others see what it adds as pending until it commits. Dropping it rolls back, which changes nothing.
+/// Inside it each call answers as if the calls before it had been made one by one, own evictions
+/// included; others see what it adds as pending until it commits. Dropping it rolls back, which
+/// changes nothing.
 ///
 /// # Examples
 ///
@@ -86,7 +87,8 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// - [`Error::Limit`]: the ID is too long, or the transaction would be larger than a quarter of a
+    /// - [`Error::Limit`]: the ID is too long, or the transaction would be larger than a quarter of
+    /// a
     ///   segment. It is unchanged and may be committed as it is.
     /// - [`Error::NoSpace`]: the same; its space is set aside here, never at commit.
     /// - [`Error::ForeignCache`]: the cache is another store's.
@@ -128,7 +130,8 @@ impl Transaction {
         Ok(outcome)
     }
 
-    /// Removes `id` from `cache` when the transaction commits; whether it is known, as seen from inside.
+    /// Removes `id` from `cache` when the transaction commits; whether it is known, as seen from
+    /// inside.
     ///
     /// # Errors
     ///
@@ -159,8 +162,8 @@ impl Transaction {
 
     /// Records everything as one record. IDs take their place and time now, in the order added.
     ///
-    /// The receipt, also of an empty transaction, covers the sync of every duplicate that was answered. It
-    /// never fails for want of space.
+    /// The receipt, also of an empty transaction, covers the sync of every duplicate that was
+    /// answered. It never fails for want of space.
     pub fn commit(mut self) -> Receipt<()> {
         if let Some(error) = self.rejected.take() {
             return Receipt::failed(error);
