@@ -77,6 +77,7 @@ impl Journal {
         self.commit.check()?;
         let value_bytes = add.value.map_or(0, <[u8]>::len);
         let most = add_bytes(add.id.len(), value_bytes, AddForm::Whole, true);
+        self.check_bytes(most)?;
         let inner = &mut *inner;
         let writer = inner.make_room(self, most, purpose)?;
         let start = writer.offset();
@@ -106,15 +107,7 @@ impl Journal {
         self.commit.check()?;
         let inner = &mut *inner;
         let most = encoded_bytes(record, true);
-        if most > self.record_bytes_max() {
-            let (limit, max) = ("a record", self.record_bytes_max());
-            return Err(Error::Limit {
-                limit,
-                max,
-                actual: most,
-            }
-            .into());
-        }
+        self.check_bytes(most)?;
         let writer = inner.make_room(self, most, purpose)?;
         let start = writer.offset();
         let written = writer.append(record, is_carried, self.commit.durable());
@@ -132,8 +125,24 @@ impl Journal {
         )
     }
 
+    #[inline]
+    fn check_bytes(&self, bytes: u64) -> std::result::Result<(), Refused> {
+        let max = self.record_bytes_max();
+        if bytes > max {
+            let limit = "bytes of a record (a quarter of a segment)";
+            return Err(Error::Limit {
+                limit,
+                max,
+                actual: bytes,
+            }
+            .into());
+        }
+        Ok(())
+    }
+
     /// Sets `bytes` aside for a claim that becomes part of a record of up to `whole` bytes.
     pub(crate) fn claim(&self, bytes: u64, whole: u64) -> std::result::Result<(), Refused> {
+        self.check_bytes(whole)?;
         let mut inner = self.inner.lock();
         self.commit.check()?;
         if inner.is_closed {

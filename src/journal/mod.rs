@@ -110,6 +110,11 @@ impl Journal {
         let durable = parts.ring.last().map_or(Position::default(), |last| {
             Position::new(last.number, last.end)
         });
+        let abandoned = parts
+            .ring
+            .chain()
+            .map(|link| link.bytes - link.end.min(link.bytes))
+            .sum();
         let commit = Commit::new(parts.directory.place().to_owned(), durable);
         Journal {
             directory: parts.directory,
@@ -125,7 +130,7 @@ impl Journal {
                 next: None,
                 unsynced: None,
                 names_are_durable: parts.names_are_durable,
-                space: space::Space::new(parts.live_bytes),
+                space: space::Space::new(parts.live_bytes, abandoned),
                 counts: Counts::default(),
                 is_closed: false,
             }),

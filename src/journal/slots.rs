@@ -30,25 +30,15 @@ impl Journal {
     ///
     /// [`Error::NoSpace`] if a slot must be made and the disk is full; what poisons the store.
     pub(crate) fn prepare_next(&self) -> Result<()> {
-        let begins = {
+        {
             let inner = self.inner.lock();
-            let Some(writer) = &inner.writer else {
-                return Ok(());
-            };
-            if inner.next.is_some() || inner.is_closed {
+            if inner.writer.is_none() || inner.next.is_some() || inner.is_closed {
                 return Ok(());
             }
-            let begins = crate::format::records_offset(self.segment_bytes);
-            inner
-                .unsynced
-                .is_some()
-                .then(|| Position::new(writer.number(), begins))
-        };
+        }
         // The seal that begins the active segment must be durable before the next header is
         // written: with two seals ahead of the disk recovery could reuse the slot between them.
-        if begins.is_some() {
-            self.sync_before()?;
-        }
+        self.sync_before()?;
         let slot = self.take_or_make()?;
         let next = self.write_header(slot, true)?;
         self.inner.lock().next = Some(next);
@@ -57,7 +47,15 @@ impl Journal {
 
     /// Syncs the segment before the active one, with its seal.
     fn sync_before(&self) -> Result<()> {
-        let Some((number, file)) = self.inner.lock().unsynced.clone() else {
+        let (unsynced, begin) = {
+            let inner = self.inner.lock();
+            let begin = crate::format::records_offset(self.segment_bytes);
+            (
+                inner.unsynced.clone(),
+                Position::new(inner.end().segment(), begin),
+            )
+        };
+        let Some((number, file)) = unsynced else {
             return Ok(());
         };
         self.commit.check()?;
@@ -71,6 +69,9 @@ impl Journal {
         {
             inner.unsynced = None;
         }
+        drop(inner);
+        // With it, all before the active segment is on disk.
+        self.commit.advance(begin);
         Ok(())
     }
 
@@ -191,7 +192,10 @@ impl Journal {
                 inner.ring.take_surplus(self.segment_bytes, keep)
             };
             let Some(free) = surplus else { break };
-            self.directory.remove_slot(free.slot)?;
+            if let Err(error) = self.directory.remove_slot(free.slot) {
+                self.inner.lock().ring.put_free(free);
+                return Err(error);
+            }
             self.inner.lock().ring.removed(free.bytes);
         }
         let is_wanted = {

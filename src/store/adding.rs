@@ -42,8 +42,8 @@ impl Shared {
         loop {
             match attempt() {
                 Ok((placed, is_owing)) => {
-                    if is_owing {
-                        self.tend_or_call();
+                    if is_owing || self.has_interval {
+                        self.tend_or_call(is_owing);
                     }
                     return Ok(placed);
                 }
@@ -204,10 +204,12 @@ impl Shared {
         })
     }
 
-    /// The most bytes that recording an ID may take in the journal, with its address's definition.
-    pub(crate) fn claim_bytes(address: &Address, id_bytes: usize) -> u64 {
+    /// The most bytes that recording an ID may take in the journal, with its address's definition;
+    /// and the longer of the two records.
+    pub(crate) fn claim_bytes(address: &Address, id_bytes: usize) -> (u64, u64) {
         let definition = definition_bytes(address.name.len(), true);
-        definition + add_bytes(id_bytes, 0, AddForm::Whole, true)
+        let add = add_bytes(id_bytes, 0, AddForm::Whole, true);
+        (definition + add, definition.max(add))
     }
 }
 

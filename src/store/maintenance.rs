@@ -15,20 +15,35 @@ use crate::sync_policy::SyncPolicy;
 impl Shared {
     /// Sees to what is owed: calls the keeper, or does the work here.
     #[cold]
-    pub(crate) fn tend_or_call(self: &Arc<Self>) {
+    pub(crate) fn tend_or_call(self: &Arc<Self>, is_owing: bool) {
         let Some(journal) = &self.journal else { return };
         if self.options.keeper {
             let interval = match self.policy() {
                 SyncPolicy::Interval(interval) => Some(interval),
                 _ => None,
             };
-            self.keeper.call(self, interval);
-            if !journal.is_behind() && self.keeper.is_running() {
+            if is_owing || !self.keeper.is_running() {
+                self.keeper.call(self, interval);
+            }
+            if self.keeper.is_running() && !(is_owing && journal.is_behind()) {
                 return;
             }
         }
         // What fails here fails again, with a better place to tell it, in the call that needs it.
-        let _ = self.upkeep(journal);
+        if is_owing {
+            let _ = self.upkeep(journal);
+        }
+        self.sync_if_due(journal);
+    }
+
+    /// Syncs what is not durable, if the interval of the policy is over.
+    fn sync_if_due(&self, journal: &Journal) {
+        if self.is_sync_due() {
+            let end = journal.end();
+            if end > journal.commit.durable() {
+                let _ = journal.wait(end);
+            }
+        }
     }
 
     /// One round of what is owed.
@@ -159,17 +174,12 @@ impl Shared {
 }
 
 impl Chores for Shared {
-    fn tend(&self, is_interval_over: bool) {
+    fn tend(&self) {
         let Some(journal) = &self.journal else { return };
         // A failure that matters has poisoned the store, and "no space" is told to the call that
         // needs it.
         let _guard = self.guard();
         let _ = self.upkeep(journal);
-        if is_interval_over || self.is_sync_due() {
-            let end = journal.end();
-            if end > journal.commit.durable() {
-                let _ = journal.wait(end);
-            }
-        }
+        self.sync_if_due(journal);
     }
 }

@@ -15,8 +15,8 @@ mod shared;
 mod transact;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Bytes, Error, Result};
 use crate::ids::{Namespace, Owner};
@@ -140,9 +140,9 @@ impl Store {
         options: Options,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Store> {
-        let shared = opening::open(Arc::new(storage), options, progress)?;
+        let handle = opening::open(Arc::new(storage), options, progress)?;
         Ok(Store {
-            handle: Arc::new(Handle { shared }),
+            handle: Arc::new(handle),
         })
     }
 
@@ -152,15 +152,17 @@ impl Store {
     ///
     /// [`Error::Options`], [`Error::Limit`].
     pub fn in_memory(options: Options) -> Result<Store> {
-        let shared = opening::in_memory(options)?;
+        let handle = opening::in_memory(options)?;
         Ok(Store {
-            handle: Arc::new(Handle { shared }),
+            handle: Arc::new(handle),
         })
     }
 
     /// What recovery found and did.
     pub fn recovery(&self) -> &RecoveryReport {
-        &self.shared().report
+        static NOTHING: OnceLock<RecoveryReport> = OnceLock::new();
+        let report = self.shared().report.get();
+        report.unwrap_or_else(|| NOTHING.get_or_init(RecoveryReport::default))
     }
 
     /// The cache of `address` for the IDs of its clients. No I/O; it exists from its first record
