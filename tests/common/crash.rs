@@ -15,7 +15,7 @@ use super::model::Model;
 use super::operation::{Operation, print};
 use super::recorded::{Answer, Recorded};
 use super::runner::{Opener, Runner, chain};
-use super::simulated::{CallKind, Effect, Fault, Progress, SimulatedDisk, Snapshot};
+use super::simulated::{CallKind, Effect, Fault, Progress, SimulatedDisk};
 use super::{CountingClock, SeededEntropy};
 
 const LIVES: u64 = 4;
@@ -30,6 +30,7 @@ pub struct Run {
     limit: usize,
     clock: Arc<CountingClock>,
     openings: u64,
+    is_traced: bool,
     pub counts: Counts,
     /// The calls of this life and the models before and after each.
     script: Vec<Operation>,
@@ -46,11 +47,20 @@ impl Run {
             limit,
             clock: Arc::new(CountingClock::default()),
             openings: 0,
+            is_traced: false,
             counts: Counts::default(),
             script: Vec::new(),
             models: Vec::new(),
             fingerprints: Vec::new(),
             again: Vec::new(),
+        }
+    }
+
+    /// The same run; a failure comes with the calls of the disk.
+    pub fn traced(self) -> Run {
+        Run {
+            is_traced: true,
+            ..self
         }
     }
 
@@ -64,12 +74,20 @@ impl Run {
             self.fingerprints = vec![model.fingerprint()];
             self.models = vec![model];
             let mut generator = Generator::of_part(self.seed, 100 + life);
-            let snapshots = self
-                .live(media.clone(), &mut generator)
-                .map_err(|text| format!("life {life}: {text}\n{}", print(&self.script)))?;
-            let next = self
-                .check_all(snapshots, &mut generator)
-                .map_err(|text| format!("life {life}: {text}\n{}", print(&self.script)))?;
+            let disk = SimulatedDisk::holding(media.clone());
+            if self.is_traced {
+                disk.begin_trace();
+            }
+            let result = self.live(&disk, &mut generator);
+            let result = result.and_then(|()| self.check_all(disk.snapshots(), &mut generator));
+            let next = result.map_err(|text| {
+                format!(
+                    "life {life}: {text}\n{}{}",
+                    print(&self.script),
+                    trace(&disk)
+                )
+            })?;
+            self.counts.count_segments(&media, &disk.media());
             let Some((next_media, reached)) = next else {
                 break;
             };
@@ -128,8 +146,7 @@ impl Run {
     }
 
     /// One life of the store on this disk, up to a close, a drop or a failed call.
-    fn live(&mut self, media: Media, generator: &mut Generator) -> Result<Vec<Snapshot>, String> {
-        let disk = SimulatedDisk::holding(media);
+    fn live(&mut self, disk: &SimulatedDisk, generator: &mut Generator) -> Result<(), String> {
         let share = [2, 5, 15, 30][generator.below(4)];
         disk.take_snapshots(share, Generator::new(generator.next()));
         if generator.per_cent(15) {
@@ -147,19 +164,19 @@ impl Run {
                 effect: Effect::Fails(EIO),
             });
         }
-        let runner = match Runner::open(self.opener(&disk), self.geometry.profile.settings) {
+        let runner = match Runner::open(self.opener(disk), self.geometry.profile.settings) {
             Ok(runner) => Some(runner),
             Err(_) if disk.has_failed() => None,
             Err(error) => return Err(format!("open: {}", chain(&error))),
         };
         if let Some(runner) = runner {
-            self.use_store(runner, &disk, generator)?;
+            self.use_store(runner, disk, generator)?;
         }
-        self.counts.failures += u64::from(disk.has_failed());
+        self.counts.failures += u64::from(disk.failures() > 0);
         if disk.changes_after_failure() > 0 {
             return Err("there was a write or a sync after a failed one".to_owned());
         }
-        Ok(disk.snapshots())
+        Ok(())
     }
 
     fn use_store(
@@ -300,4 +317,14 @@ impl Run {
             Err("open and close changed bytes".to_owned())
         }
     }
+}
+
+/// The calls of the disk with their numbers, one a line.
+fn trace(disk: &SimulatedDisk) -> String {
+    let lines = disk.trace().into_iter().enumerate().map(|(at, call)| {
+        let failed = if call.is_failed { " FAILED" } else { "" };
+        let (kind, name, offset, bytes) = (call.kind, call.name, call.offset, call.bytes);
+        format!("  call {at}: {kind:?} {name} {offset}+{bytes}{failed}\n")
+    });
+    lines.collect()
 }

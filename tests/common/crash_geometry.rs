@@ -3,6 +3,7 @@
 use idjournal::SyncPolicy;
 
 use super::generator::Generator;
+use super::media::Media;
 use super::operation::Profile;
 
 /// What a seed decides about the disk and the store.
@@ -54,6 +55,10 @@ pub struct Counts {
     pub closes: u64,
     /// Calls of the store.
     pub operations: u64,
+    /// Segments begun.
+    pub segments: u64,
+    /// Of these, such as took the slot of an earlier one.
+    pub reuses: u64,
 }
 
 impl Counts {
@@ -65,5 +70,33 @@ impl Counts {
         self.failures += other.failures;
         self.closes += other.closes;
         self.operations += other.operations;
+        self.segments += other.segments;
+        self.reuses += other.reuses;
+    }
+
+    /// Counts the segments that are in `after` and were not in `before`.
+    pub fn count_segments(&mut self, before: &Media, after: &Media) {
+        let slots = after
+            .names()
+            .iter()
+            .filter(|name| name.starts_with("slot-"))
+            .count() as u64;
+        let begun = newest_number(after).saturating_sub(newest_number(before));
+        self.segments += begun;
+        self.reuses += begun.saturating_sub(slots);
     }
 }
+
+/// The highest segment number that a header in this directory holds.
+fn newest_number(media: &Media) -> u64 {
+    let numbers = media.names().into_iter().filter_map(|name| {
+        let content = media.content(&name).ok()?;
+        let number = content.get(NUMBER_OFFSET..NUMBER_OFFSET + 8)?;
+        let number = u64::from_le_bytes(number.try_into().ok()?);
+        content.starts_with(b"idjsegmt").then_some(number)
+    });
+    numbers.max().unwrap_or(0)
+}
+
+/// Where docs/format.md puts the number in a segment's header.
+const NUMBER_OFFSET: usize = 48;

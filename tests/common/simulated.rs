@@ -28,6 +28,7 @@ struct State {
     snapshots: Vec<Snapshot>,
     space_left: Option<u64>,
     has_failed: bool,
+    failures: u64,
     changes_after_failure: u64,
 }
 
@@ -56,6 +57,7 @@ impl SimulatedDisk {
             snapshots: Vec::new(),
             space_left: None,
             has_failed: false,
+            failures: 0,
             changes_after_failure: 0,
         })))
     }
@@ -114,12 +116,17 @@ impl SimulatedDisk {
         kinds.iter().map(|kind| state.counts[*kind as usize]).sum()
     }
 
-    /// Whether a write or a sync, also of the directory, failed.
+    /// Whether a write or a sync, also of the directory, failed since the lock was taken.
     pub fn has_failed(&self) -> bool {
         self.state().has_failed
     }
 
-    /// How many writes and syncs there were after the first of them that failed.
+    /// How many writes and syncs failed.
+    pub fn failures(&self) -> u64 {
+        self.state().failures
+    }
+
+    /// How many writes and syncs there were after one of the same life had failed.
     pub fn changes_after_failure(&self) -> u64 {
         self.state().changes_after_failure
     }
@@ -179,6 +186,7 @@ impl State {
         let effect = self.faults.iter().find(is_meant).map(|fault| fault.effect);
         let is_failed = matches!(effect, Some(Effect::Fails(_)));
         self.has_failed |= is_failed && is_final;
+        self.failures += u64::from(is_failed && is_final);
         if let Some(trace) = &mut self.trace {
             let (name, (offset, bytes)) = (name.to_owned(), place);
             trace.push(Call {
@@ -286,6 +294,7 @@ impl Storage for SimulatedDisk {
         if !state.locked.insert(name.to_owned()) {
             return Ok(None);
         }
+        state.has_failed = false;
         // Nobody relies on what stands in it after a power cut, so it is durable at once.
         state.media.replace(name, holder.as_bytes())?;
         Ok(Some(Box::new(SimulatedLock {
