@@ -180,6 +180,7 @@ fn check(seed: u64, coverage: &Coverage) -> Result<(), String> {
         settings: SETTINGS,
         changes_settings,
         reopens: true,
+        drops: true,
     };
     let mut script: Vec<_> = (0..OPERATIONS)
         .map(|_| Operation::generate(&mut generator, &profile))

@@ -107,7 +107,10 @@ fn a_power_cut_leaves_a_state_that_was_passed_through() {
     let rate = counts.states as f64 / began.elapsed().as_secs_f64() / THREADS as f64;
     eprintln!("{counts:?}, {rate:.0} states a second and thread");
     assert!(counts.states >= states);
-    assert!(counts.reuses * 1_000 >= states, "slots are hardly reused: {counts:?}");
+    assert!(
+        counts.reuses * 1_000 >= states,
+        "slots are hardly reused: {counts:?}"
+    );
     for count in [
         counts.nested,
         counts.kills,

@@ -22,8 +22,10 @@ impl Geometry {
         let sector_bytes = [128, 256, 512][generator.below(3)];
         let policy = [SyncPolicy::Always, SyncPolicy::Manual][generator.below(2)];
         let settings = [2, 3, 7][generator.below(3)];
+        let caches = [1, 2, 6][generator.below(3)];
         let profile = Profile {
-            caches: [1, 2, 6][generator.below(3)],
+            caches,
+            drops: caches == 1,
             ids: [3, 6, 14][generator.below(3)],
             settings,
             changes_settings: false,

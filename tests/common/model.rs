@@ -153,7 +153,7 @@ impl Model {
         if self.caches[cache].capacity == 0 {
             return Answer::Added;
         }
-        let is_known = self.view(which)[cache].ordinal(id).is_some();
+        let is_known = self.view(which).0[cache].ordinal(id).is_some();
         let transaction = &mut self.transactions[which];
         let is_own = transaction.claims.contains(&(cache, id));
         if is_known {
@@ -186,8 +186,7 @@ impl Model {
     }
 
     pub fn transaction_remove(&mut self, which: usize, cache: usize, id: u8) -> Answer {
-        let mut view = self.caches.clone();
-        let ordinals = apply(&mut view, &self.transactions[which].changes);
+        let (view, ordinals) = self.view(which);
         let Some(ordinal) = view[cache].ordinal(id) else {
             return Answer::Truth(false);
         };
@@ -208,17 +207,19 @@ impl Model {
         self.transactions[which].is_rejected
     }
 
-    /// What a commit right now would leave.
-    fn view(&self, which: usize) -> Vec<Places> {
+    /// How it looks from inside: every add that was answered "added" has its place.
+    fn view(&self, which: usize) -> (Vec<Places>, Vec<Option<u64>>) {
         let mut view = self.caches.clone();
-        apply(&mut view, &self.transactions[which].changes);
-        view
+        let ordinals = apply(&mut view, &self.transactions[which].changes, |_, _| true);
+        (view, ordinals)
     }
 
     pub fn commit(&mut self, which: usize) -> Answer {
         let is_rejected = self.is_rejected(which);
         if !is_rejected {
-            self.caches = self.view(which);
+            // Others had their say meanwhile: what is known by now is left as it is.
+            let is_new = |places: &Places, id| places.ordinal(id).is_none();
+            apply(&mut self.caches, &self.transactions[which].changes, is_new);
         }
         self.roll_back(which);
         if is_rejected {
@@ -275,7 +276,13 @@ impl Model {
     }
 
     pub fn state(&self, cache: usize, id: u8) -> Answer {
-        self.look(cache, id).unwrap_or(Answer::Absent)
+        let places = &self.caches[cache];
+        if let Some(ordinal) = places.ordinal(id) {
+            return Answer::Duplicate(places.adds_left(ordinal));
+        }
+        // Also with capacity 0, which accepts what is pending.
+        let owner = self.claims.get(&(cache, id));
+        owner.map_or(Answer::Absent, |owner| Answer::Pending(*owner))
     }
 
     pub fn length(&self, cache: usize) -> u64 {
@@ -309,16 +316,19 @@ impl Model {
     }
 }
 
-/// Applies changes one by one; returns the ordinals that its adds took.
-fn apply(caches: &mut [Places], changes: &[Change]) -> Vec<Option<u64>> {
+/// Applies changes one by one, the adds that `is_new` is true for; returns the ordinals they took.
+fn apply(
+    caches: &mut [Places],
+    changes: &[Change],
+    is_new: impl Fn(&Places, u8) -> bool,
+) -> Vec<Option<u64>> {
     let mut ordinals: Vec<Option<u64>> = Vec::new();
     for change in changes {
         let mut taken = None;
         match *change {
-            Change::Add { cache, id } if caches[cache].ordinal(id).is_none() => {
+            Change::Add { cache, id } if is_new(&caches[cache], id) => {
                 taken = caches[cache].append(id);
             }
-            // Known by now: left as it is.
             Change::Add { .. } => {}
             Change::Remove { cache, ordinal } => caches[cache].blank(ordinal),
             Change::RemoveOwn { cache, change } => {

@@ -89,6 +89,7 @@ pub struct Profile {
     pub settings: u64,
     pub changes_settings: bool,
     pub reopens: bool,
+    pub drops: bool,
 }
 
 impl Operation {
@@ -115,7 +116,7 @@ impl Operation {
             770..780 => Operation::RollBack { which },
             780..850 => Operation::Remove { cache, id },
             850..868 => Operation::Clear { cache },
-            868..880 => Operation::Drop {
+            868..880 if profile.drops => Operation::Drop {
                 address: generator.below(profile.caches.div_ceil(2)),
             },
             880..905 => Operation::SetCapacity {

@@ -23,11 +23,14 @@ impl Places {
         }
     }
 
+    /// Where an ID is known: its newest place.
     pub fn ordinal(&self, id: u8) -> Option<u64> {
-        self.places
+        let known = self
+            .places
             .iter()
-            .find(|(_, place)| *place == Some(id))
-            .map(|(ordinal, _)| *ordinal)
+            .rev()
+            .find(|(_, place)| *place == Some(id));
+        known.map(|(ordinal, _)| *ordinal)
     }
 
     pub fn adds_left(&self, ordinal: u64) -> u64 {
