@@ -31,6 +31,8 @@ pub struct Run {
     clock: Arc<CountingClock>,
     openings: u64,
     is_traced: bool,
+    /// The number of the state that this life begins with.
+    base: usize,
     pub counts: Counts,
     /// The calls of this life and the models before and after each.
     script: Vec<Operation>,
@@ -48,6 +50,7 @@ impl Run {
             clock: Arc::new(CountingClock::default()),
             openings: 0,
             is_traced: false,
+            base: 0,
             counts: Counts::default(),
             script: Vec::new(),
             models: Vec::new(),
@@ -67,12 +70,9 @@ impl Run {
     /// All lives; what was found wrong.
     pub fn run(&mut self) -> Result<(), String> {
         let mut media = Media::new(self.geometry.sector_bytes);
-        let mut model = Model::new(self.geometry.profile.settings);
+        self.models = vec![Model::new(self.geometry.profile.settings)];
         for life in 0..LIVES {
-            model.reopen(self.geometry.profile.settings);
-            self.script.clear();
-            self.fingerprints = vec![model.fingerprint()];
-            self.models = vec![model];
+            self.begin();
             let mut generator = Generator::of_part(self.seed, 100 + life);
             let disk = SimulatedDisk::holding(media.clone());
             if self.is_traced {
@@ -81,33 +81,45 @@ impl Run {
             let result = self.live(&disk, &mut generator);
             let result = result.and_then(|()| self.check_all(disk.snapshots(), &mut generator));
             let next = result.map_err(|text| {
+                let (script, calls) = (print(&self.script), trace(&disk));
                 format!(
-                    "life {life}: {text}\n{}{}",
-                    print(&self.script),
-                    trace(&disk)
+                    "life {life}, from state {}: {text}\n{script}{calls}",
+                    self.base
                 )
             })?;
             self.counts.count_segments(&media, &disk.media());
-            let Some((next_media, reached)) = next else {
-                break;
-            };
-            if self.counts.operations >= self.limit as u64 {
+            if next.is_none() || self.counts.operations >= self.limit as u64 {
                 break;
             }
-            (media, model) = (next_media, self.models.swap_remove(reached));
-            self.again = self.script.split_off(reached);
-            self.again
-                .retain(|call| !matches!(call, Operation::Reopen { .. }));
-            self.again.retain(|_| generator.per_cent(70));
+            if let Some(next) = next {
+                self.again = self
+                    .script
+                    .split_off(next.legal.end().saturating_sub(self.base));
+                self.again
+                    .retain(|call| !matches!(call, Operation::Reopen { .. }));
+                self.again.retain(|_| generator.per_cent(70));
+                self.models = self.models[next.legal].to_vec();
+                media = next.media;
+            }
         }
         Ok(())
+    }
+
+    /// Begins a life at the last of the models; the disk may go back to the others until it is open.
+    fn begin(&mut self) {
+        self.script.clear();
+        self.base = self.models.len() - 1;
+        for model in &mut self.models {
+            model.reopen(self.geometry.profile.settings);
+        }
+        self.fingerprints = self.models.iter().map(Model::fingerprint).collect();
     }
 
     /// One short life on an empty disk, with a snapshot before every call: every image of those
     /// that have at most `images_max`. Returns how many snapshots were listed in full.
     pub fn run_listed(&mut self, operations: usize, images_max: u64) -> Result<u64, String> {
-        let model = Model::new(self.geometry.profile.settings);
-        (self.fingerprints, self.models) = (vec![model.fingerprint()], vec![model]);
+        self.models = vec![Model::new(self.geometry.profile.settings)];
+        self.begin();
         let mut generator = Generator::of_part(self.seed, 3);
         let disk = SimulatedDisk::new(self.geometry.sector_bytes);
         disk.take_snapshots(100, generator.clone());
@@ -149,7 +161,7 @@ impl Run {
     fn live(&mut self, disk: &SimulatedDisk, generator: &mut Generator) -> Result<(), String> {
         let share = [2, 5, 15, 30][generator.below(4)];
         disk.take_snapshots(share, Generator::new(generator.next()));
-        if generator.per_cent(15) {
+        if generator.per_cent(30) {
             let (kind, most) = [
                 (CallKind::Sync, 60),
                 (CallKind::Sync, 15),
@@ -164,6 +176,10 @@ impl Run {
                 effect: Effect::Fails(EIO),
             });
         }
+        disk.set_progress(Progress {
+            acknowledged: 0,
+            ..Progress::all(self.base)
+        });
         let runner = match Runner::open(self.opener(disk), self.geometry.profile.settings) {
             Ok(runner) => Some(runner),
             Err(_) if disk.has_failed() => None,
@@ -172,6 +188,7 @@ impl Run {
         if let Some(runner) = runner {
             self.use_store(runner, disk, generator)?;
         }
+        disk.take_snapshot();
         self.counts.failures += u64::from(disk.failures() > 0);
         if disk.changes_after_failure() > 0 {
             return Err("there was a write or a sync after a failed one".to_owned());
@@ -187,9 +204,10 @@ impl Run {
     ) -> Result<(), String> {
         self.compare(
             &Recorded::of_store(runner.store(), self.geometry.profile.settings),
-            0..=0,
+            self.base..=self.base,
         )?;
-        let mut progress = Progress::default();
+        let mut progress = Progress::all(self.base);
+        disk.set_progress(progress);
         let mut script: Vec<_> = std::mem::take(&mut self.again);
         for _ in 0..1 + generator.below(OPERATIONS_MAX - 1) {
             script.push(Operation::generate(generator, &self.geometry.profile));
@@ -285,12 +303,8 @@ impl Run {
             Err(_) if disk.has_failed() => return Ok(()),
             Err(error) => return Err(format!("close: {}", chain(&error))),
         }
-        let all = self.script.len();
-        disk.set_progress(Progress {
-            acknowledged: all,
-            returned: all,
-            issued: all,
-        });
+        let all = self.base + self.script.len();
+        disk.set_progress(Progress::all(all));
         let closed = disk.snapshot();
         self.counts.closes += 1;
         // A power cut after a clean close takes nothing.

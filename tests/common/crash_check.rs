@@ -15,27 +15,36 @@ const IMAGES: usize = 8;
 /// The share of a recovery's calls of the disk at which the power is cut again.
 const WITHIN_PER_CENT: usize = 8;
 
+/// What a next life may begin with.
+pub struct Start {
+    pub media: Media,
+    /// The states that it may be in if the power is cut before it is open again; the last is the one
+    /// that it shows otherwise.
+    pub legal: RangeInclusive<usize>,
+}
+
 impl Run {
     /// Recovers what power cuts leave of each snapshot; returns an image to go on from.
     pub fn check_all(
         &mut self,
         snapshots: Vec<Snapshot>,
         generator: &mut Generator,
-    ) -> Result<Option<(Media, usize)>, String> {
+    ) -> Result<Option<Start>, String> {
         let mut next = None;
         let mut weights = 0;
         for snapshot in snapshots {
             let call = snapshot.call;
             let place = |text| format!("snapshot before call {call} of the disk: {text}");
-            let weight = if snapshot.media.unsynced_units() > 0 {
-                8
-            } else {
-                1
+            // After a failure there are few snapshots, and much to be found.
+            let weight = match snapshot.media.unsynced_units() {
+                _ if snapshot.is_after_failure => 1_000,
+                0 => 1,
+                _ => 8,
             };
-            for (image, reached) in self.check(&snapshot, generator).map_err(place)? {
+            for start in self.check(&snapshot, generator).map_err(place)? {
                 weights += weight;
                 if generator.below(weights) < weight {
-                    next = Some((image, reached));
+                    next = Some(start);
                 }
             }
         }
@@ -46,7 +55,7 @@ impl Run {
         &mut self,
         snapshot: &Snapshot,
         generator: &mut Generator,
-    ) -> Result<Vec<(Media, usize)>, String> {
+    ) -> Result<Vec<Start>, String> {
         let Progress {
             acknowledged,
             returned,
@@ -70,9 +79,12 @@ impl Run {
             let is_killed = generator.per_cent(30).then_some(after);
             self.crash_again(inside, is_killed, reached..=reached, generator)
                 .map_err(place)?;
-            images.push((image, reached));
+            images.push(Start {
+                media: image,
+                legal: reached..=reached,
+            });
         }
-        if generator.per_cent(20) {
+        if snapshot.is_after_failure || generator.per_cent(20) {
             let place = |text| format!("killed, returned {returned}: {text}");
             let killed = snapshot.media.clone();
             self.counts.kills += 1;
@@ -81,9 +93,16 @@ impl Run {
                 .map_err(place)?;
             // What a kill left was not all durable: a cut before it is shown may take it back.
             let within = acknowledged..=reached;
-            self.crash_again(inside, Some(after.clone()), within, generator)
+            self.crash_again(inside, Some(after.clone()), within.clone(), generator)
                 .map_err(place)?;
-            images.push((after, reached));
+            images.push(Start {
+                media: after,
+                legal: reached..=reached,
+            });
+            images.push(Start {
+                media: snapshot.media.clone(),
+                legal: within,
+            });
         }
         Ok(images)
     }

@@ -59,6 +59,17 @@ pub struct Progress {
     pub issued: usize,
 }
 
+impl Progress {
+    /// Everything up to here is acknowledged.
+    pub fn all(state: usize) -> Progress {
+        Progress {
+            acknowledged: state,
+            returned: state,
+            issued: state,
+        }
+    }
+}
+
 /// The disk at one call.
 #[derive(Clone)]
 pub struct Snapshot {
@@ -66,4 +77,6 @@ pub struct Snapshot {
     pub progress: Progress,
     /// Which of the disk's calls it was taken before.
     pub call: u64,
+    /// Whether a write or sync has failed, so that cache and disk may differ for good.
+    pub is_after_failure: bool,
 }

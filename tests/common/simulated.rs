@@ -147,6 +147,11 @@ impl SimulatedDisk {
         state.snapshot_generator = generator;
     }
 
+    /// Takes a snapshot now.
+    pub fn take_snapshot(&self) {
+        self.state().take_snapshot();
+    }
+
     /// The snapshots taken since the last call of this.
     pub fn snapshots(&self) -> Vec<Snapshot> {
         std::mem::take(&mut self.state().snapshots)
@@ -162,15 +167,21 @@ impl SimulatedDisk {
 }
 
 impl State {
+    fn take_snapshot(&mut self) {
+        let (media, progress, call) = (self.media.clone(), self.progress, self.calls);
+        let is_after_failure = self.failures > 0;
+        self.snapshots.push(Snapshot {
+            media,
+            progress,
+            call,
+            is_after_failure,
+        });
+    }
+
     /// Counts a call, takes a snapshot if it is time, and tells what is to go wrong.
     fn enter(&mut self, kind: CallKind, name: &str, place: (u64, usize)) -> Option<Effect> {
         if self.snapshot_per_cent > 0 && self.snapshot_generator.per_cent(self.snapshot_per_cent) {
-            let (media, progress, call) = (self.media.clone(), self.progress, self.calls);
-            self.snapshots.push(Snapshot {
-                media,
-                progress,
-                call,
-            });
+            self.take_snapshot();
         }
         self.calls += 1;
         self.counts[kind as usize] += 1;
