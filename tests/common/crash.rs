@@ -105,7 +105,8 @@ impl Run {
         Ok(())
     }
 
-    /// Begins a life at the last of the models; the disk may go back to the others until it is open.
+    /// Begins a life at the last of the models; the disk may go back to others
+    /// until it is open.
     fn begin(&mut self) {
         self.script.clear();
         self.base = self.models.len() - 1;

@@ -18,8 +18,8 @@ const WITHIN_PER_CENT: usize = 8;
 /// What a next life may begin with.
 pub struct Start {
     pub media: Media,
-    /// The states that it may be in if the power is cut before it is open again; the last is the one
-    /// that it shows otherwise.
+    /// The states that it may be in if the power is cut before it is open again; the last is the
+    /// one that it shows otherwise.
     pub legal: RangeInclusive<usize>,
 }
 
