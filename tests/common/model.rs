@@ -322,11 +322,14 @@ fn apply(
     changes: &[Change],
     is_new: impl Fn(&Places, u8) -> bool,
 ) -> Vec<Option<u64>> {
+    let lasts: Vec<u64> = caches.iter().map(|places| places.last).collect();
     let mut ordinals: Vec<Option<u64>> = Vec::new();
     for change in changes {
         let mut taken = None;
         match *change {
             Change::Add { cache, id } if is_new(&caches[cache], id) => {
+                // An own add that was pushed out stays so, also if others make the window larger.
+                caches[cache].forget_place(id, lasts[cache] + 1);
                 taken = caches[cache].append(id);
             }
             Change::Add { .. } => {}

@@ -6,7 +6,7 @@ pub struct Places {
     pub is_recorded: bool,
     pub capacity: u64,
     pub is_set_by_call: bool,
-    last: u64,
+    pub last: u64,
     floor: u64,
     places: Vec<(u64, Option<u8>)>,
 }
@@ -53,6 +53,15 @@ impl Places {
         let place = self.places.iter_mut().find(|(other, _)| *other == ordinal);
         if let Some((_, id)) = place {
             *id = None;
+        }
+    }
+
+    /// Makes holes of all places of an ID from `first` on.
+    pub fn forget_place(&mut self, id: u8, first: u64) {
+        for (ordinal, place) in &mut self.places {
+            if *ordinal >= first && *place == Some(id) {
+                *place = None;
+            }
         }
     }
 
