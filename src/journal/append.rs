@@ -84,7 +84,8 @@ impl Journal {
         let known = (base.segment == writer.number()).then_some(base.ordinal);
         let durable = self.commit.durable();
         let (written, form) = writer.append_add(add, known, durable);
-        if form == AddForm::Whole {
+        // Only what is in the segment can be counted from: after "no space" it is not.
+        if form == AddForm::Whole && matches!(written, Written::All) {
             *base = Base {
                 segment: writer.number(),
                 ordinal: add.ordinal,
