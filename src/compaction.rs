@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use crate::error::{DamageReason, Error};
 use crate::ids::{Ordinal, SegmentNumber};
 use crate::journal::{Journal, Oldest, Refused};
+use crate::mutant::{self, Mutant};
 use crate::record::{Element, Record};
 use crate::segment::{End, SegmentReader};
 
@@ -17,6 +18,9 @@ use crate::segment::{End, SegmentReader};
 pub(crate) trait Living {
     fn carry_add(&self, address: u32, ordinal: Ordinal) -> Result<u64, Refused>;
     fn carry_definition(&self, address: u32, segment: SegmentNumber) -> Result<u64, Refused>;
+    /// Copies a record of an ID that lives with another ordinal.
+    #[cfg(idjournal_mutants)]
+    fn carry_dead(&self, address: u32, ordinal: Ordinal, id: &[u8]) -> Result<u64, Refused>;
     fn carry_bookmark(&self, name: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
     fn carry_prepare(&self, transaction: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
 }
@@ -38,10 +42,25 @@ struct Cursor {
 
 /// What may have to be carried.
 enum Piece {
-    Add { address: u32, ordinal: Ordinal },
-    Definition { address: u32 },
-    Bookmark { name: Box<[u8]> },
-    Prepare { transaction: Box<[u8]> },
+    Add {
+        address: u32,
+        ordinal: Ordinal,
+    },
+    #[cfg(idjournal_mutants)]
+    Dead {
+        address: u32,
+        ordinal: Ordinal,
+        id: Box<[u8]>,
+    },
+    Definition {
+        address: u32,
+    },
+    Bookmark {
+        name: Box<[u8]>,
+    },
+    Prepare {
+        transaction: Box<[u8]>,
+    },
 }
 
 /// What a step did.
@@ -57,6 +76,10 @@ pub(crate) enum Step {
 
 impl Carrier {
     pub(crate) fn new(copies: HashMap<(u32, Ordinal), u32>) -> Carrier {
+        let copies = match mutant::is(Mutant::CopyFromTheStart) {
+            true => HashMap::new(),
+            false => copies,
+        };
         Carrier {
             cursor: None,
             copies,
@@ -79,7 +102,12 @@ impl Carrier {
         };
         let cursor = match &mut self.cursor {
             Some(cursor) if cursor.number == oldest.number => cursor,
-            other => other.insert(Cursor::open(&oldest).map_err(|error| stop(journal, error))?),
+            other => {
+                let cursor = Cursor::open(&oldest).map_err(|error| stop(journal, error))?;
+                #[cfg(idjournal_mutants)]
+                let cursor = cursor.behind_the_last_copy(&oldest, &mut self.copies);
+                other.insert(cursor)
+            }
         };
         if let Some(piece) = cursor.pieces.front() {
             let carried = carry(living, &mut self.copies, cursor.number, piece)?;
@@ -127,6 +155,12 @@ fn carry(
                 }
             }
         }
+        #[cfg(idjournal_mutants)]
+        Piece::Dead {
+            address,
+            ordinal,
+            id,
+        } => living.carry_dead(*address, *ordinal, id),
         Piece::Definition { address } => living.carry_definition(*address, segment),
         Piece::Bookmark { name } => living.carry_bookmark(name, segment),
         Piece::Prepare { transaction } => living.carry_prepare(transaction, segment),
@@ -143,6 +177,37 @@ impl Cursor {
             reader,
             pieces: VecDeque::new(),
         })
+    }
+
+    /// The seeded bug that begins behind the last record that has a copy.
+    #[cfg(idjournal_mutants)]
+    fn behind_the_last_copy(
+        mut self,
+        oldest: &Oldest,
+        copies: &mut HashMap<(u32, Ordinal), u32>,
+    ) -> Cursor {
+        let mut records = 0;
+        let mut last_copied = 0;
+        let mut ahead = match Cursor::open(oldest) {
+            Ok(cursor) if mutant::is(Mutant::CursorBehindTheLastCopy) => cursor,
+            _ => return self,
+        };
+        while let Ok(Some(_)) = ahead.advance() {
+            records += 1;
+            let has_copy = ahead.pieces.drain(..).any(|piece| match piece {
+                Piece::Add { address, ordinal } => copies.contains_key(&(address, ordinal)),
+                _ => false,
+            });
+            last_copied = if has_copy { records } else { last_copied };
+        }
+        for _ in 0..last_copied {
+            let _ = self.advance();
+            self.pieces.clear();
+        }
+        if last_copied > 0 {
+            copies.clear();
+        }
+        self
     }
 
     /// Reads one record and notes its pieces; its bytes, or none at the end.
@@ -168,6 +233,14 @@ impl Cursor {
 fn note_pieces(pieces: &mut VecDeque<Piece>, record: &Record<'_>) {
     match record {
         Record::Add(add) | Record::Renew { add, .. } => {
+            #[cfg(idjournal_mutants)]
+            if mutant::is(Mutant::LiveIfTheIdIsHeld) {
+                pieces.push_back(Piece::Dead {
+                    address: add.address,
+                    ordinal: add.ordinal,
+                    id: Box::from(add.id),
+                });
+            }
             pieces.push_back(Piece::Add {
                 address: add.address,
                 ordinal: add.ordinal,

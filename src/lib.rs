@@ -54,6 +54,11 @@ mod format;
 mod ids;
 mod journal;
 mod keeper;
+#[cfg(not(idjournal_mutants))]
+mod mutant;
+#[cfg(idjournal_mutants)]
+#[doc(hidden)]
+pub mod mutant;
 mod options;
 mod receipt;
 mod record;

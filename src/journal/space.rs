@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::ids::SegmentNumber;
+use crate::mutant::{self, Mutant};
 
 /// The books of a journal's space.
 #[derive(Debug)]
@@ -131,7 +132,7 @@ impl Space {
     #[inline]
     pub(crate) fn appended(&mut self, bytes: u64, used: u64, segment_bytes: u64) {
         let dead = used.saturating_sub(self.live_bytes);
-        if dead <= 2 * segment_bytes {
+        if dead <= 2 * segment_bytes || mutant::is(Mutant::LazyCarrying) {
             self.may_carry = self.may_carry.min(0);
             self.may_look = self.may_look.min(0);
             return;

@@ -8,6 +8,7 @@ use crate::directory::slot_name;
 use crate::error::{DamageReason, Error, Result};
 use crate::format::records_offset;
 use crate::ids::{Position, SegmentNumber};
+use crate::mutant::{self, Mutant};
 use crate::record::Stop;
 use crate::recovery::classify::{Found, Role, Verdict, classify};
 use crate::recovery::scan::{SegmentFacts, SlotFacts, scan_segment};
@@ -102,7 +103,7 @@ pub(crate) fn find_chain(store: &StoreCopy, all: &[SlotFacts]) -> Result<Chain> 
         });
     }
     let last = slots.newest_begun(newest, &mut chain)?;
-    if last.0 < first.0 {
+    if last.0 < first.0 && !mutant::is(Mutant::MissingNotSeen) {
         return Err(slots.missing(first));
     }
     slots.walk_back(last, &mut chain)?;
@@ -111,7 +112,7 @@ pub(crate) fn find_chain(store: &StoreCopy, all: &[SlotFacts]) -> Result<Chain> 
         .segments
         .first()
         .is_some_and(|oldest| oldest.life().0 > first.0);
-    if !has_first && !begins_later {
+    if !has_first && !begins_later && !mutant::is(Mutant::MissingNotSeen) {
         return Err(slots.missing(first));
     }
     Ok(chain)
@@ -204,13 +205,19 @@ impl<'a> Slots<'a> {
     /// Whether the segment is begun (rule 7 of docs/design.md).
     fn is_begun(&mut self, life: Life) -> Result<bool> {
         let (_, header) = self.find(life)?;
+        if mutant::is(Mutant::UnbegunReplayed) {
+            return Ok(true);
+        }
         if header.previous == SegmentNumber(0) || header.previous_end != 0 {
             return Ok(true);
         }
         let previous = (header.previous, header.previous_salt);
         if self.by_life.contains_key(&previous) {
             let end = self.read(previous)?.end;
-            if matches!(end, End::Sealed { number, salt, .. } if (number, salt) == life) {
+            let leads_anywhere = mutant::is(Mutant::SealNamesNobody);
+            if matches!(end, End::Sealed { number, salt, .. }
+                if (number, salt) == life || leads_anywhere)
+            {
                 return Ok(true);
             }
         }
@@ -249,13 +256,16 @@ impl<'a> Slots<'a> {
             let read = self.read(at)?;
             oldest_needed = oldest_needed.max(read.oldest_needed);
             chain.durable = chain.durable.max(read.highest_mark.unwrap_or_default());
-            if at.0 <= oldest_needed || header.previous == SegmentNumber(0) {
+            let previous = (header.previous, header.previous_salt);
+            let is_gone_on =
+                mutant::is(Mutant::ReplayFreed) && self.by_life.contains_key(&previous);
+            if at.0 <= oldest_needed && !is_gone_on || header.previous == SegmentNumber(0) {
                 break;
             }
-            at = (header.previous, header.previous_salt);
+            at = previous;
             lives.push(at);
         }
-        if at.0 < oldest_needed {
+        if at.0 < oldest_needed && !mutant::is(Mutant::ReplayFreed) {
             return Err(self.missing((oldest_needed, 0)));
         }
         let mut follows: Option<SegmentHeader> = None;
@@ -289,7 +299,8 @@ impl<'a> Slots<'a> {
         let next = follows.map(|next| (next.number, next.salt));
         let found = found(read.end, next);
         let end = Position::new(header.number, read.valid_end);
-        let is_below_mark = role == Role::Last && end < durable;
+        let is_below_mark =
+            role == Role::Last && end < durable && !mutant::is(Mutant::EveryTailTorn);
         match classify(role, found, is_below_mark) {
             Verdict::Whole | Verdict::Tail => Ok(ChainSegment {
                 facts: facts.clone(),
@@ -330,6 +341,10 @@ impl SlotFacts {
 fn found(end: End, next: Option<Life>) -> Found {
     match end {
         End::Sealed { number, salt, .. } if next == Some((number, salt)) => Found::SealToNext,
+        End::Sealed { .. } if mutant::is(Mutant::SealNamesNobody) => match next {
+            Some(_) => Found::SealToNext,
+            None => Found::Zeros,
+        },
         End::Sealed { .. } => Found::SealElsewhere,
         End::Limit => Found::AtLimit,
         End::OverLimit { .. } => Found::OverLimit,

@@ -9,18 +9,20 @@ use std::time::Duration;
 use idjournal::{Options, Store, SyncPolicy};
 
 use super::crash_geometry::{Counts, Geometry};
+use super::crash_plan::planned_fault;
 use super::generator::{Choices, Generator};
 use super::media::{Cut, Media};
 use super::model::Model;
 use super::operation::{Operation, print};
 use super::recorded::{Answer, Recorded};
 use super::runner::{Opener, Runner, chain};
-use super::simulated::{CallKind, Effect, Fault, Progress, SimulatedDisk};
+use super::simulated::{Progress, SimulatedDisk};
 use super::{CountingClock, SeededEntropy};
 
 const LIVES: u64 = 4;
+/// How many damages of a cleanly closed store are looked at.
+const ROTS_OF_CLOSED: usize = 20;
 const OPERATIONS_MAX: usize = 120;
-const EIO: i32 = 5;
 
 /// One seed's run.
 pub struct Run {
@@ -39,6 +41,12 @@ pub struct Run {
     pub models: Vec<Model>,
     pub fingerprints: Vec<u64>,
     again: Vec<Operation>,
+    /// The states that were acknowledged in this life, each higher than the one before.
+    pub acknowledged: Vec<usize>,
+    /// The disk's call after which the store was open: what is older is vouched for from then on.
+    pub opened_at: u64,
+    /// The slot and the offset at which the last recovery found a tear.
+    pub torn_at: Option<(String, u64)>,
 }
 
 impl Run {
@@ -56,7 +64,15 @@ impl Run {
             models: Vec::new(),
             fingerprints: Vec::new(),
             again: Vec::new(),
+            acknowledged: Vec::new(),
+            opened_at: u64::MAX,
+            torn_at: None,
         }
+    }
+
+    /// The same run on a disk and a store of this kind.
+    pub fn on(self, geometry: Geometry) -> Run {
+        Run { geometry, ..self }
     }
 
     /// The same run; a failure comes with the calls of the disk.
@@ -109,6 +125,8 @@ impl Run {
     /// until it is open.
     fn begin(&mut self) {
         self.script.clear();
+        self.acknowledged.clear();
+        self.opened_at = u64::MAX;
         self.base = self.models.len() - 1;
         for model in &mut self.models {
             model.reopen(self.geometry.profile.settings);
@@ -162,20 +180,8 @@ impl Run {
     fn live(&mut self, disk: &SimulatedDisk, generator: &mut Generator) -> Result<(), String> {
         let share = [2, 5, 15, 30][generator.below(4)];
         disk.take_snapshots(share, Generator::new(generator.next()));
-        if generator.per_cent(30) {
-            let (kind, most) = [
-                (CallKind::Sync, 60),
-                (CallKind::Sync, 15),
-                (CallKind::SyncDirectory, 4),
-                (CallKind::Write, 100),
-            ][generator.below(4)];
-            let nth = 1 + generator.below(most) as u64;
-            disk.fail(Fault {
-                kind,
-                nth,
-                is_lasting: false,
-                effect: Effect::Fails(EIO),
-            });
+        if generator.per_cent(40) {
+            disk.fail(planned_fault(generator));
         }
         disk.set_progress(Progress {
             acknowledged: 0,
@@ -183,7 +189,7 @@ impl Run {
         });
         let runner = match Runner::open(self.opener(disk), self.geometry.profile.settings) {
             Ok(runner) => Some(runner),
-            Err(_) if disk.has_failed() => None,
+            Err(_) if disk.has_told() => None,
             Err(error) => return Err(format!("open: {}", chain(&error))),
         };
         if let Some(runner) = runner {
@@ -191,6 +197,10 @@ impl Run {
         }
         disk.take_snapshot();
         self.counts.failures += u64::from(disk.failures() > 0);
+        self.counts.short_writes += disk.short_writes();
+        if let Some(fault) = disk.order(|order, _| order.fault()) {
+            return Err(fault);
+        }
         if disk.changes_after_failure() > 0 {
             return Err("there was a write or a sync after a failed one".to_owned());
         }
@@ -209,6 +219,8 @@ impl Run {
         )?;
         let mut progress = Progress::all(self.base);
         disk.set_progress(progress);
+        self.acknowledged.push(self.base);
+        self.opened_at = disk.calls();
         let mut script: Vec<_> = std::mem::take(&mut self.again);
         for _ in 0..1 + generator.below(OPERATIONS_MAX - 1) {
             script.push(Operation::generate(generator, &self.geometry.profile));
@@ -224,12 +236,19 @@ impl Run {
             self.counts.operations += 1;
             progress.issued += 1;
             disk.set_progress(progress);
-            let is_done = self.step(&mut runner, disk, operation)?;
-            if !is_done {
+            disk.order(|order, _| order.begin_call());
+            let Some(answer) = self.step(&mut runner, disk, operation)? else {
                 runner.abandon();
                 return Ok(());
-            }
+            };
+            let is_awaited = matches!(self.script.last(), Some(Operation::Add { .. }));
+            let has_receipt = is_awaited || runner.newly_held() > 0;
+            disk.order(|order, _| order.end_call(has_receipt));
             progress.returned = progress.issued;
+            if is_awaited && answer == Answer::Added && self.has_changed() {
+                // The call waits by itself, and what it waits for covers all before it.
+                self.acknowledge(&mut progress, disk);
+            }
             if runner.newly_held() > 0 && self.has_changed() {
                 covered = progress.issued;
             }
@@ -243,22 +262,36 @@ impl Run {
                 let is_synced = generator.per_cent(20);
                 match runner.settle(is_synced) {
                     Ok(()) | Err(idjournal::Error::Rejected { .. }) => {}
-                    Err(_) if disk.has_failed() => {
+                    Err(_) if disk.has_told() => {
                         runner.abandon();
                         return Ok(());
                     }
                     Err(error) => return Err(format!("wait: {}", chain(&error))),
                 }
-                if is_durable || self.geometry.policy == SyncPolicy::Always {
+                if is_durable {
                     progress.acknowledged = progress.issued;
+                    disk.order(|order, media| order.acknowledge(media));
+                } else if self.geometry.policy == SyncPolicy::Always {
+                    self.acknowledge(&mut progress, disk);
                 } else if is_synced {
                     progress.acknowledged = progress.acknowledged.max(covered);
                 }
                 covered = 0;
             }
+            if self.acknowledged.last() < Some(&progress.acknowledged) {
+                self.acknowledged.push(progress.acknowledged);
+            }
             disk.set_progress(progress);
         }
         self.end(runner, disk, generator)
+    }
+
+    /// Under a policy that syncs each call, all up to now are acknowledged.
+    fn acknowledge(&self, progress: &mut Progress, disk: &SimulatedDisk) {
+        if self.geometry.policy == SyncPolicy::Always {
+            progress.acknowledged = progress.issued;
+            disk.order(|order, media| order.acknowledge(media));
+        }
     }
 
     /// Whether the last call recorded something that shows.
@@ -266,17 +299,35 @@ impl Run {
         matches!(self.fingerprints[..], [.., before, after] if before != after)
     }
 
-    /// Runs one call on the store and the model; whether the store goes on.
+    /// Runs one call on the store and the model; its answer, if the store goes on.
     fn step(
         &mut self,
         runner: &mut Runner,
         disk: &SimulatedDisk,
         operation: Operation,
-    ) -> Result<bool, String> {
+    ) -> Result<Option<Answer>, String> {
         let mut model = self.models.last().cloned().ok_or("no model")?;
         let answer = runner.run(&operation);
+        let is_reopened = matches!(operation, Operation::Reopen { .. });
+        if !is_reopened && answer == Answer::NoSpace && disk.refusals() > 0 {
+            self.counts.refused_calls += 1;
+            model.refuse(&operation);
+            let now = self.models.len() - 1;
+            self.models[now] = model;
+            self.compare(
+                &Recorded::of_store(runner.store(), self.geometry.profile.settings),
+                now..=now,
+            )?;
+            let is_over = matches!(
+                operation,
+                Operation::Confirm { .. } | Operation::Commit { .. }
+            );
+            // There is space again: what was refused goes through.
+            let retried = if is_over { Operation::Sync } else { operation };
+            return self.step(runner, disk, retried);
+        }
         self.script.push(operation.clone());
-        let is_failed = matches!(answer, Answer::Failed(_)) && disk.has_failed();
+        let is_failed = matches!(answer, Answer::Failed(_) | Answer::NoSpace) && disk.has_told();
         let agreed = if is_failed {
             operation.run_on(&mut model);
             Ok(())
@@ -286,7 +337,7 @@ impl Run {
         self.fingerprints.push(model.fingerprint());
         self.models.push(model);
         agreed?;
-        Ok(!is_failed)
+        Ok((!is_failed).then_some(answer))
     }
 
     fn end(
@@ -301,7 +352,7 @@ impl Run {
         }
         match runner.close() {
             Ok(()) => {}
-            Err(_) if disk.has_failed() => return Ok(()),
+            Err(_) if disk.has_told() => return Ok(()),
             Err(error) => return Err(format!("close: {}", chain(&error))),
         }
         let all = self.base + self.script.len();
@@ -310,6 +361,10 @@ impl Run {
         self.counts.closes += 1;
         // A power cut after a clean close takes nothing.
         let image = closed.media().image(Cut::Nothing, &mut Choices::random(0));
+        for _ in 0..ROTS_OF_CLOSED {
+            self.rot(&image, all..=all, true, generator)
+                .map_err(|text| format!("closed, then {text}"))?;
+        }
         self.recover(image, all..=all, 0)?;
         let store = Store::open_on(closed.clone(), self.options(), &mut |_| {});
         let store = store.map_err(|error| format!("open after close: {}", chain(&error)))?;
