@@ -18,7 +18,7 @@ use crate::storage::{Written, write_full};
 
 /// Up to where all must be durable before the slot is let go: the end of the release.
 #[inline]
-fn release_covers(end: Position, durable: Position) -> Position {
+fn release_covers(end: Position, durable: Position, own: u64) -> Position {
     let last = |is_copy| Position::from_bits(mutant::last(is_copy));
     if mutant::is(Mutant::ReleaseNotSynced)
         || mutant::is(Mutant::ReleaseNotSyncedWithoutCopies) && last(true) <= durable
@@ -27,7 +27,7 @@ fn release_covers(end: Position, durable: Position) -> Position {
     } else if mutant::is(Mutant::SyncOnlyTheCopies) {
         last(true)
     } else if mutant::is(Mutant::DurableBySequence) {
-        last(false)
+        Position::from_bits(own)
     } else {
         end
     }
@@ -334,10 +334,11 @@ impl Journal {
             return Err(Refused::NoRoom);
         };
         let release = Record::Release { oldest };
+        let own = mutant::last(false);
         let appended = self.append(&release, false, Purpose::Freeing, |_| 0)?;
         // Everything appended so far must be durable before the slot is reused, under every policy:
         // the copies, and also the adds, removes and clears that made the rest dead.
-        self.wait(release_covers(appended.end, self.commit.durable()))?;
+        self.wait(release_covers(appended.end, self.commit.durable(), own))?;
         let mut inner = self.inner.lock();
         let released = inner.ring.release().ok_or(Refused::NoRoom)?;
         inner.space.released(oldest);
