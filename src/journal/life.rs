@@ -142,10 +142,6 @@ impl Journal {
             let copy = *store_file.copy();
             *store_file = OpenStoreFile::create(&self.directory, copy)?;
         }
-        // A process that was killed may have left its copy 1 unsynced: with copy 0 written beside
-        // it, one power cut could tear both.
-        let synced = store_file.file.sync();
-        synced.map_err(|error| self.fatal(Error::io("sync", STORE_NAME, error)))?;
         let slots = ring.free().iter().map(|free| free.slot);
         self.directory
             .rename_anew(slots)

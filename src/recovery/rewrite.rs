@@ -69,10 +69,6 @@ pub(super) fn make_durable(
         mark_end: last.end,
         ..*store
     };
-    // A process that was killed may have left copy 1 unsynced: with copy 0 written beside it, one
-    // power cut could tear both.
-    let synced = store_file.sync();
-    synced.map_err(|error| directory.io("sync", STORE_NAME, error))?;
     for offset in store::COPY_OFFSETS {
         write(store_file, offset, &marked.encode(), STORE_NAME)?;
         store_file
