@@ -35,10 +35,6 @@ impl OpenStoreFile {
         };
         // Copy 0 is durable before copy 1 is touched: a power cut can tear one of them only.
         for offset in store::COPY_OFFSETS {
-            if mutant::is(Mutant::CopiesInOneSync) && offset == 0 {
-                let _ = write_full(&*self.file, offset, &copy.encode());
-                continue;
-            }
             write_synced(&self.file, offset, &copy.encode(), STORE_NAME)?;
         }
         self.copy = copy;

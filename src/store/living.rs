@@ -51,7 +51,7 @@ impl Living for Shared {
         let mut record = self.definition(&address, &state, number);
         if let Record::Definition(definition) = &mut record {
             let is_stale = mutant::is(Mutant::DefinitionStale);
-            if is_stale || mutant::is(Mutant::ClearForgotten) {
+            if is_stale {
                 definition.floor = Ordinal(0);
             }
             if is_stale || mutant::is(Mutant::LastOrdinalNotCarried) {

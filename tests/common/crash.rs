@@ -4,47 +4,48 @@
 //! Everything is decided by one seed; nothing runs beside it (the keeper is off).
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use idjournal::{Options, Store, SyncPolicy};
+use idjournal::SyncPolicy;
 
+use super::CountingClock;
 use super::crash_geometry::{Counts, Geometry};
 use super::crash_plan::planned_fault;
-use super::generator::{Choices, Generator};
-use super::media::{Cut, Media};
+use super::generator::Generator;
+use super::media::Media;
 use super::model::Model;
 use super::operation::{Operation, print};
 use super::recorded::{Answer, Recorded};
-use super::runner::{Opener, Runner, chain};
+use super::runner::{Runner, chain};
 use super::simulated::{Progress, SimulatedDisk};
-use super::{CountingClock, SeededEntropy};
 
 const LIVES: u64 = 4;
-/// How many damages of a cleanly closed store are looked at.
-const ROTS_OF_CLOSED: usize = 20;
-const OPERATIONS_MAX: usize = 120;
+pub const OPERATIONS_MAX: usize = 120;
 
 /// One seed's run.
 pub struct Run {
-    seed: u64,
+    pub(super) seed: u64,
     pub geometry: Geometry,
     /// How many calls it may make: fewer, to find the shortest that fails.
-    limit: usize,
-    clock: Arc<CountingClock>,
-    openings: u64,
-    is_traced: bool,
+    pub(super) limit: usize,
+    pub(super) clock: Arc<CountingClock>,
+    pub(super) openings: u64,
+    pub(super) is_traced: bool,
     /// The number of the state that this life begins with.
-    base: usize,
+    pub(super) base: usize,
     pub counts: Counts,
     /// The calls of this life and the models before and after each.
-    script: Vec<Operation>,
+    pub(super) script: Vec<Operation>,
     pub models: Vec<Model>,
     pub fingerprints: Vec<u64>,
-    again: Vec<Operation>,
+    pub(super) again: Vec<Operation>,
     /// The states that were acknowledged in this life, each higher than the one before.
     pub acknowledged: Vec<usize>,
     /// The disk's call after which the store was open: what is older is vouched for from then on.
     pub opened_at: u64,
+    /// Whether the life ended with an error that the caller was told.
+    pub(super) is_told: bool,
+    /// Whether each life is closed in order, and not half of them.
+    pub(super) is_closing: bool,
     /// The slot and the offset at which the last recovery found a tear.
     pub torn_at: Option<(String, u64)>,
 }
@@ -66,6 +67,8 @@ impl Run {
             again: Vec::new(),
             acknowledged: Vec::new(),
             opened_at: u64::MAX,
+            is_told: false,
+            is_closing: false,
             torn_at: None,
         }
     }
@@ -123,7 +126,7 @@ impl Run {
 
     /// Begins a life at the last of the models; the disk may go back to others
     /// until it is open.
-    fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.script.clear();
         self.acknowledged.clear();
         self.opened_at = u64::MAX;
@@ -154,33 +157,15 @@ impl Run {
         result.map_err(|text| format!("{text}\n{}", print(&self.script)))
     }
 
-    pub fn options(&mut self) -> Options {
-        self.openings += 1;
-        let entropy = SeededEntropy::new(self.seed ^ self.openings << 32);
-        Options::default()
-            .id_cache_size(self.geometry.profile.settings)
-            .segment_bytes(self.geometry.segment_bytes)
-            .sync_policy(self.geometry.policy)
-            .keeper(false)
-            .lock_wait(Duration::ZERO)
-            .clock(self.clock.clone())
-            .entropy(Arc::new(entropy))
-    }
-
-    fn opener(&mut self, disk: &SimulatedDisk) -> Opener {
-        let mut options: Vec<Options> = (0..=OPERATIONS_MAX).map(|_| self.options()).collect();
-        let disk = disk.clone();
-        Box::new(move |_| {
-            let options = options.pop().expect("as many as there can be openings");
-            Store::open_on(disk.clone(), options, &mut |_| {})
-        })
-    }
-
     /// One life of the store on this disk, up to a close, a drop or a failed call.
-    fn live(&mut self, disk: &SimulatedDisk, generator: &mut Generator) -> Result<(), String> {
-        let share = [2, 5, 15, 30][generator.below(4)];
+    pub(super) fn live(
+        &mut self,
+        disk: &SimulatedDisk,
+        generator: &mut Generator,
+    ) -> Result<(), String> {
+        let share = self.geometry.snapshots[generator.below(4)];
         disk.take_snapshots(share, Generator::new(generator.next()));
-        if generator.per_cent(40) {
+        if generator.per_cent(self.geometry.faults) {
             disk.fail(planned_fault(generator));
         }
         disk.set_progress(Progress {
@@ -189,7 +174,10 @@ impl Run {
         });
         let runner = match Runner::open(self.opener(disk), self.geometry.profile.settings) {
             Ok(runner) => Some(runner),
-            Err(_) if disk.has_told() => None,
+            Err(_) if disk.has_told() => {
+                self.is_told = true;
+                None
+            }
             Err(error) => return Err(format!("open: {}", chain(&error))),
         };
         if let Some(runner) = runner {
@@ -238,6 +226,7 @@ impl Run {
             disk.set_progress(progress);
             disk.order(|order, _| order.begin_call());
             let Some(answer) = self.step(&mut runner, disk, operation)? else {
+                self.is_told = true;
                 runner.abandon();
                 return Ok(());
             };
@@ -249,6 +238,12 @@ impl Run {
                 // The call waits by itself, and what it waits for covers all before it.
                 self.acknowledge(&mut progress, disk);
             }
+            if let (true, Some(since)) = (is_awaited, self.known_since(&answer))
+                && self.geometry.policy == SyncPolicy::Always
+            {
+                // "Duplicate" lets the caller forget its message: the ID must be as safe as added.
+                progress.acknowledged = progress.acknowledged.max(since);
+            }
             if runner.newly_held() > 0 && self.has_changed() {
                 covered = progress.issued;
             }
@@ -256,6 +251,7 @@ impl Run {
                 self.script.last(),
                 Some(Operation::Sync | Operation::Reopen { .. })
             );
+            let mut is_partly = false;
             group -= 1;
             if group == 0 || is_durable {
                 group = 1 + generator.below(8);
@@ -263,6 +259,7 @@ impl Run {
                 match runner.settle(is_synced) {
                     Ok(()) | Err(idjournal::Error::Rejected { .. }) => {}
                     Err(_) if disk.has_told() => {
+                        self.is_told = true;
                         runner.abandon();
                         return Ok(());
                     }
@@ -275,15 +272,29 @@ impl Run {
                     self.acknowledge(&mut progress, disk);
                 } else if is_synced {
                     progress.acknowledged = progress.acknowledged.max(covered);
+                    is_partly = true;
                 }
                 covered = 0;
             }
-            if self.acknowledged.last() < Some(&progress.acknowledged) {
-                self.acknowledged.push(progress.acknowledged);
+            // Where a group surely ends: everything up to here, and nothing behind, is durable.
+            if progress.acknowledged == progress.issued && !is_partly {
+                self.acknowledged.push(progress.issued);
             }
             disk.set_progress(progress);
         }
         self.end(runner, disk, generator)
+    }
+
+    /// Since which state the ID of the last call is known, if it was a duplicate.
+    fn known_since(&self, answer: &Answer) -> Option<usize> {
+        let (Some(Operation::Add { cache, id }), Answer::Duplicate(_)) =
+            (self.script.last(), answer)
+        else {
+            return None;
+        };
+        let is_known =
+            |at: &usize| matches!(self.models[*at].state(*cache, *id), Answer::Duplicate(_));
+        (0..self.models.len()).rev().take_while(is_known).last()
     }
 
     /// Under a policy that syncs each call, all up to now are acknowledged.
@@ -338,54 +349,6 @@ impl Run {
         self.models.push(model);
         agreed?;
         Ok((!is_failed).then_some(answer))
-    }
-
-    fn end(
-        &mut self,
-        mut runner: Runner,
-        disk: &SimulatedDisk,
-        generator: &mut Generator,
-    ) -> Result<(), String> {
-        if generator.per_cent(50) {
-            runner.abandon();
-            return Ok(());
-        }
-        match runner.close() {
-            Ok(()) => {}
-            Err(_) if disk.has_told() => return Ok(()),
-            Err(error) => return Err(format!("close: {}", chain(&error))),
-        }
-        let all = self.base + self.script.len();
-        disk.set_progress(Progress::all(all));
-        let closed = disk.snapshot();
-        self.counts.closes += 1;
-        // A power cut after a clean close takes nothing.
-        let image = closed.media().image(Cut::Nothing, &mut Choices::random(0));
-        for _ in 0..ROTS_OF_CLOSED {
-            self.rot(&image, all..=all, true, generator)
-                .map_err(|text| format!("closed, then {text}"))?;
-        }
-        self.recover(image, all..=all, 0)?;
-        let store = Store::open_on(closed.clone(), self.options(), &mut |_| {});
-        let store = store.map_err(|error| format!("open after close: {}", chain(&error)))?;
-        store
-            .close()
-            .map_err(|error| format!("second close: {}", chain(&error)))?;
-        if closed.changes() > 0 {
-            return Err("an open that finds nothing to do, and a close, wrote".to_owned());
-        }
-        let (before, after) = (disk.media(), closed.media());
-        let is_same = before.names() == after.names()
-            && before
-                .names()
-                .iter()
-                .filter(|name| *name != "lock")
-                .all(|name| before.content(name).ok() == after.content(name).ok());
-        if is_same {
-            Ok(())
-        } else {
-            Err("open and close changed bytes".to_owned())
-        }
     }
 }
 

@@ -76,7 +76,7 @@ impl Run {
                 .recover(image.clone(), acknowledged..=issued, share)
                 .map_err(place)?;
             self.count_gap(&snapshot.media, &image);
-            if snapshot.call >= self.opened_at && generator.per_cent(15) {
+            if snapshot.call >= self.opened_at && generator.per_cent(self.geometry.rots) {
                 self.rot(&image, acknowledged..=issued, false, generator)
                     .map_err(place)?;
             }

@@ -15,6 +15,12 @@ pub struct Geometry {
     pub sector_bytes: usize,
     pub policy: SyncPolicy,
     pub profile: Profile,
+    /// The share of lives with a planned fault.
+    pub faults: usize,
+    /// The share of images that are damaged as well.
+    pub rots: usize,
+    /// At which shares of the disk's calls a life is looked at.
+    pub snapshots: [usize; 4],
 }
 
 impl Geometry {
@@ -40,6 +46,9 @@ impl Geometry {
             sector_bytes,
             policy,
             profile,
+            faults: 40,
+            rots: 15,
+            snapshots: [2, 5, 15, 30],
         }
     }
 }

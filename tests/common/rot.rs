@@ -106,9 +106,15 @@ impl Damage {
         })
     }
 
-    /// Whether more than one record may be hit.
-    fn is_wide(&self) -> bool {
-        !matches!(self, Damage::Flip { .. })
+    /// How many of the newest groups may go with it: a file never.
+    fn groups(&self) -> usize {
+        match self {
+            Damage::Flip { .. } => 1,
+            Damage::Revert { .. } | Damage::Move { .. } | Damage::Zeros { .. } => {
+                RECORDS_OF_SECTOR_MAX
+            }
+            _ => 0,
+        }
     }
 
     fn apply(&self, media: &mut Media) -> std::io::Result<()> {
@@ -149,8 +155,8 @@ fn overwrite(media: &mut Media, to: &(String, usize), piece: &[u8]) -> std::io::
 const RECORDS_OF_SECTOR_MAX: usize = 512 / 16 + 1;
 
 impl Run {
-    /// Damages what is durable and opens it. `is_whole`: it was closed cleanly or recovered, so that
-    /// not even the newest group may go.
+    /// Damages what is durable and opens it. `is_whole`: it was closed cleanly or recovered, so
+    /// that not even the newest group may go.
     pub fn rot(
         &mut self,
         media: &Media,
@@ -166,7 +172,7 @@ impl Run {
         damage.apply(&mut media).map_err(failed)?;
         let least = match is_whole {
             true => *legal.start(),
-            false => self.without_last_groups(*legal.start(), damage.is_wide()),
+            false => self.without_last_groups(*legal.start(), damage.groups()),
         };
         self.counts.states += 1;
         self.counts.rots += 1;
@@ -206,8 +212,8 @@ impl Run {
     }
 
     /// The state before the last groups that were acknowledged.
-    fn without_last_groups(&self, acknowledged: usize, are_many: bool) -> usize {
-        let mut left = if are_many { RECORDS_OF_SECTOR_MAX } else { 1 };
+    fn without_last_groups(&self, acknowledged: usize, groups: usize) -> usize {
+        let mut left = groups;
         let mut least = acknowledged;
         for &earlier in self.acknowledged.iter().rev() {
             let is_other = || self.fingerprints.get(earlier) != self.fingerprints.get(least);

@@ -17,6 +17,8 @@ use super::order::Order;
 
 /// No space: a write that fails with it is no failure of the disk.
 const ENOSPC: i32 = 28;
+/// An interruption: the call is made again.
+const EINTR: i32 = 4;
 
 pub(super) struct State {
     pub(super) media: Media,
@@ -34,6 +36,7 @@ pub(super) struct State {
     pub(super) failures: u64,
     pub(super) changes_after_failure: u64,
     pub(super) refusals: u64,
+    pub(super) failed_calls: u64,
     pub(super) short_writes: u64,
     pub(super) order: Order,
 }
@@ -66,6 +69,7 @@ impl SimulatedDisk {
             failures: 0,
             changes_after_failure: 0,
             refusals: 0,
+            failed_calls: 0,
             short_writes: 0,
             order: Order::default(),
         })))
@@ -155,9 +159,9 @@ impl SimulatedDisk {
         self.state().short_writes
     }
 
-    /// Whether anything was made to fail that a store tells its caller.
+    /// Whether any call was made to fail.
     pub fn has_told(&self) -> bool {
-        self.has_failed() || self.refusals() > 0
+        self.state().failed_calls > 0
     }
 
     /// Tells the watcher of the order something, or asks it.
@@ -237,7 +241,9 @@ impl State {
         let effect = self.faults.iter().find(is_meant).map(|fault| fault.effect);
         let is_refused = kind == CallKind::Write && effect == Some(Effect::Fails(ENOSPC));
         self.refusals += u64::from(is_refused);
-        let is_failed = matches!(effect, Some(Effect::Fails(_))) && !is_refused;
+        self.failed_calls += u64::from(matches!(effect, Some(Effect::Fails(_))));
+        let is_retried = kind == CallKind::Write && effect == Some(Effect::Fails(EINTR));
+        let is_failed = matches!(effect, Some(Effect::Fails(_))) && !is_refused && !is_retried;
         self.has_failed |= is_failed && is_final;
         self.failures += u64::from(is_failed && is_final);
         if let Some(trace) = &mut self.trace {
