@@ -20,7 +20,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::crash::Run;
 use common::crash_geometry::Geometry;
 use common::number_from;
-use common::space::{DEATHS_SLOTS_OVER, Most, SLOTS_OVER, WRITES, deaths, slow_beside_fast};
+use common::space::{
+    DEATHS_SLOTS_OVER, Most, SLOTS_OVER, TRANSACTION_IDS, WRITES, deaths, deaths_while_carrying,
+    slow_beside_fast,
+};
 use idjournal::mutant::{Mutant, choose};
 
 /// What catches a bug.
@@ -38,9 +41,11 @@ enum By {
     Pace,
     /// The thousand deaths.
     Deaths,
+    /// The deaths while a transaction is carried forward.
+    Carrying,
 }
 
-use By::{Deaths, Failing, Loop, Pace, Reuse, Rot};
+use By::{Carrying, Deaths, Failing, Loop, Pace, Reuse, Rot};
 use Mutant::*;
 
 const MUTANTS: &[(Mutant, By)] = &[
@@ -88,9 +93,9 @@ const MUTANTS: &[(Mutant, By)] = &[
     (UnbegunReplayed, Loop(60_000)),
     (NoMarkAfterRecovery, Rot(60_000)),
     (CopyFromTheStart, Deaths),
-    (CursorBehindTheLastCopy, Reuse(500_000)),
+    (CursorBehindTheLastCopy, Carrying),
     (EvictAtReserve, Loop(60_000)),
-    (DuplicateAtOnce, Loop(60_000)),
+    (DuplicateAtOnce, Loop(150_000)),
     (LazyCarrying, Pace),
     (FirstNotNamed, Rot(60_000)),
 ];
@@ -101,6 +106,7 @@ fn hunt(number: u32, by: By) -> Result<(u64, String), u64> {
     let most = match by {
         Loop(most) | Failing(most) | Rot(most) | Reuse(most) => most,
         Pace => return space(5_000, || slow_beside_fast(5_000), (SLOTS_OVER, WRITES)),
+        Carrying => return carrying(),
         Deaths => return space(1_000, || deaths(1_000, 4), (DEATHS_SLOTS_OVER, u64::MAX)),
     };
     let mut states = 0;
@@ -128,6 +134,15 @@ fn space(
     match catch_unwind(AssertUnwindSafe(measure)) {
         Ok(Ok(most)) if most.slots_over <= slots && most.writes <= writes => Err(calls),
         other => Ok((calls, format!("{:?}", other.map_err(|_| "panicked")))),
+    }
+}
+
+/// What the bug does to a transaction that is carried.
+fn carrying() -> Result<(u64, String), u64> {
+    match catch_unwind(AssertUnwindSafe(deaths_while_carrying)) {
+        Ok(Ok((deaths, TRANSACTION_IDS))) => Err(deaths),
+        Ok(Ok((deaths, fewest))) => Ok((deaths, format!("{fewest} of {TRANSACTION_IDS} IDs"))),
+        other => Ok((0, format!("{:?}", other.map_err(|_| "panicked")))),
     }
 }
 
@@ -165,7 +180,14 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> String {
 /// Without a bug nothing is caught, or what catches bugs would be worth nothing.
 #[test]
 fn no_bug_no_catch() {
-    for by in [Failing(CONTROL), Rot(CONTROL), Reuse(CONTROL), Pace, Deaths] {
+    for by in [
+        Failing(CONTROL),
+        Rot(CONTROL),
+        Reuse(CONTROL),
+        Pace,
+        Deaths,
+        Carrying,
+    ] {
         if let Ok((states, why)) = hunt(0, by) {
             panic!("{by:?}, {states} states: {why}");
         }

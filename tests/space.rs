@@ -8,7 +8,10 @@
 
 mod common;
 
-use common::space::{DEATHS_SLOTS_OVER, SLOTS_OVER, WRITES, deaths, slow_beside_fast};
+use common::space::{
+    DEATHS_SLOTS_OVER, SLOTS_OVER, TRANSACTION_IDS, WRITES, deaths, deaths_while_carrying,
+    slow_beside_fast,
+};
 
 #[test]
 fn f54_no_call_pays_for_all_and_space_is_bounded() {
@@ -21,4 +24,11 @@ fn f54_no_call_pays_for_all_and_space_is_bounded() {
 fn f60_a_thousand_deaths_leave_space_bounded() {
     let most = deaths(1_000, 4).unwrap();
     assert!(most.slots_over <= DEATHS_SLOTS_OVER, "{most:?}");
+}
+
+#[test]
+fn f60_a_death_while_carrying_loses_nothing() {
+    let (deaths, fewest) = deaths_while_carrying().unwrap();
+    assert!(deaths > 200, "{deaths} deaths");
+    assert_eq!(fewest, TRANSACTION_IDS);
 }

@@ -25,9 +25,9 @@ fn release_covers(end: Position, durable: Position, own: u64) -> Position {
     {
         Position::default()
     } else if mutant::is(Mutant::SyncOnlyTheCopies) {
-        last(true)
+        last(true).min(end)
     } else if mutant::is(Mutant::DurableBySequence) {
-        Position::from_bits(own)
+        Position::from_bits(own).min(end)
     } else {
         end
     }

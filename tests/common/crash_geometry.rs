@@ -6,6 +6,7 @@ use idjournal::SyncPolicy;
 
 use super::generator::Generator;
 use super::media::Media;
+use super::number_from;
 use super::operation::Profile;
 
 /// What a seed decides about the disk and the store.
@@ -47,7 +48,7 @@ impl Geometry {
             policy,
             profile,
             faults: 40,
-            rots: 15,
+            rots: number_from("IDJOURNAL_ROTS").map_or(15, |rots| rots as usize),
             snapshots: [2, 5, 15, 30],
         }
     }

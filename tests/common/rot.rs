@@ -216,9 +216,11 @@ impl Run {
         let mut left = groups;
         let mut least = acknowledged;
         for &earlier in self.acknowledged.iter().rev() {
-            let is_other = || self.fingerprints.get(earlier) != self.fingerprints.get(least);
-            if left > 0 && earlier < least && is_other() {
-                (least, left) = (earlier, left - 1);
+            if left > 0 && earlier < least {
+                // A group without a change has no record, and vouches for nothing.
+                let mut group = self.fingerprints[earlier..=least].windows(2);
+                left -= usize::from(group.any(|pair| pair[0] != pair[1]));
+                least = earlier;
             }
         }
         least

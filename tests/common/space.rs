@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use idjournal::{Options, Store, SyncPolicy};
+use idjournal::{OnDuplicate, Options, Owner, Store, SyncPolicy};
 
+use super::generator::Generator;
 use super::simulated::{CallKind, SimulatedDisk};
 use super::{CountingClock, SeededEntropy};
 
@@ -97,4 +98,44 @@ pub fn deaths(restarts: u64, adds: u64) -> idjournal::Result<Most> {
         disk = disk.snapshot();
     }
     Ok(most)
+}
+
+/// A transaction whose IDs all live, carried forward again and again, with a death at each call of
+/// the disk; how many deaths there were, and the fewest of its IDs that the next life still knew.
+pub fn deaths_while_carrying() -> idjournal::Result<(u64, u64)> {
+    let disk = SimulatedDisk::new(512);
+    let clock = Arc::new(CountingClock::default());
+    let store = Store::open_on(disk.clone(), options(&clock, 1), &mut |_| {})?;
+    let slow = store.cache("slow")?;
+    let mut transaction = store.begin(OnDuplicate::Reject, Owner(1));
+    for id in 0..TRANSACTION_IDS {
+        let _ = transaction.add(&slow, id.to_le_bytes())?;
+    }
+    transaction.commit().wait()?;
+    disk.take_snapshots(100, Generator::new(0));
+    use_up(&store, 0)?;
+    let (mut deaths, mut fewest) = (0, TRANSACTION_IDS);
+    for snapshot in disk.snapshots() {
+        let disk = SimulatedDisk::holding(snapshot.media);
+        let store = Store::open_on(disk.clone(), options(&clock, deaths), &mut |_| {})?;
+        use_up(&store, 1 << 32)?;
+        drop(store);
+        // What was carried is told by the journal, not by the memory of that life.
+        let store = Store::open_on(disk, options(&clock, 2 + deaths), &mut |_| {})?;
+        fewest = fewest.min(store.cache("slow")?.len());
+        deaths += 1;
+    }
+    Ok((deaths, fewest))
+}
+
+pub const TRANSACTION_IDS: u64 = 6;
+
+/// Enough adds that die at once to let every segment go.
+fn use_up(store: &Store, from: u64) -> idjournal::Result<()> {
+    let fast = store.cache("fast")?;
+    fast.set_capacity(3).wait()?;
+    for id in from..from + 150 {
+        let _ = fast.add(id.to_le_bytes())?;
+    }
+    Ok(())
 }
