@@ -232,4 +232,8 @@ impl Inspection {
 }
 
 #[cfg(test)]
+mod kinds_tests;
+#[cfg(test)]
+mod moving_tests;
+#[cfg(test)]
 mod tests;

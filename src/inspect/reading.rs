@@ -17,7 +17,7 @@ use crate::inspect::still::{STILL_BYTES_MAX, Still};
 use crate::recovery::{
     Chain, File, SlotFacts, choose_store_copy, read_headers, read_store_copies, survey_chain,
 };
-use crate::segment::{Parsed, SegmentHeader};
+use crate::segment::{Parsed, SegmentHeader, SegmentReader};
 use crate::store_file::StoreCopy;
 
 /// How often a store that changes is read again.
@@ -135,7 +135,15 @@ fn read_once(directory: &Directory) -> Result<Reading> {
     for fault in faults {
         findings.push(Finding::of(fault, slot_of)?);
     }
-    notes(&copies, store, &survey, &chain, &slots, &mut findings);
+    let left_out = left_out(&slots, &chain)?;
+    notes(
+        &copies,
+        store,
+        &survey,
+        (&chain, left_out),
+        &slots,
+        &mut findings,
+    );
     let facts = slots.iter();
     let facts = facts.map(|facts| (facts.slot, facts.bytes, facts.header, facts.bad_copies));
     let seen = Seen {
@@ -216,12 +224,31 @@ fn slot_of(slots: &[SlotFacts], chain: &Chain, number: SegmentNumber) -> Option<
     linked.or_else(held)
 }
 
+/// The segment that is left out, if it holds records; a next segment that was prepared holds none.
+fn left_out(slots: &[SlotFacts], chain: &Chain) -> Result<Option<SegmentNumber>> {
+    let Some(number) = chain.left_out else {
+        return Ok(None);
+    };
+    for facts in slots {
+        let Some(header) = facts.header.filter(|header| header.number == number) else {
+            continue;
+        };
+        let failed = |error| Error::io("read", slot_name(facts.slot), error);
+        let file = File::clone(&facts.file);
+        let mut reader = SegmentReader::new(file, &header, None).map_err(failed)?;
+        if reader.next().map_err(failed)?.is_some() {
+            return Ok(Some(number));
+        }
+    }
+    Ok(None)
+}
+
 /// What is no fault of the store.
 fn notes(
     copies: &[Parsed<StoreCopy>; 2],
     store: Option<StoreCopy>,
     survey: &Survey,
-    chain: &Chain,
+    (chain, left_out): (&Chain, Option<SegmentNumber>),
     slots: &[SlotFacts],
     findings: &mut Vec<Finding>,
 ) {
@@ -262,7 +289,7 @@ fn notes(
         let bytes = last.facts.bytes.saturating_sub(last.end);
         note(place, Reason::TornTail { bytes });
     }
-    if let Some(number) = chain.left_out {
+    if let Some(number) = left_out {
         let slot = slot_of(slots, chain, number);
         let place = FindingPlace::Segment {
             number,

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Parser, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 const ABOUT: &str = "Show what a journal holds, what lives in it, and whether it is sound";
 
@@ -18,31 +19,40 @@ holds a mark, w an add in the long form, c carried forward, e the end of a group
 
 Exit status: 0 good, 1 damage was found, 2 it could not be told.";
 
-/// The command line.
+/// The words of the command line.
 #[derive(Parser)]
 #[command(name = "journal-dump", version, about = ABOUT, after_help = AFTER_HELP)]
-#[command(allow_missing_positional = true)]
-pub(crate) struct Arguments {
-    /// What to show
-    #[arg(value_enum, value_name = "VIEW", default_value = "records")]
-    pub(crate) view: View,
+#[command(override_usage = "journal-dump [OPTIONS] [VIEW] DIR")]
+struct Words {
+    /// records (what is shown if nothing is said): every record in order; stats: what lives, per
+    /// address and per segment; verify: what is wrong, with its place
+    #[arg(value_name = "VIEW")]
+    first: OsString,
 
     /// The directory of the store
-    #[arg(value_name = "DIR", required = true)]
-    pub(crate) dir: PathBuf,
+    #[arg(value_name = "DIR")]
+    second: Option<OsString>,
 
     /// Only what concerns this address: text, or 0x and hex (views records and stats)
     #[arg(long, value_name = "A")]
     #[arg(value_parser = OsStringValueParser::new().try_map(address))]
-    pub(crate) address: Option<Address>,
+    address: Option<Address>,
 
     /// One JSON object per line
     #[arg(long)]
+    json: bool,
+}
+
+/// The command line.
+pub(crate) struct Arguments {
+    pub(crate) view: View,
+    pub(crate) dir: PathBuf,
+    pub(crate) address: Option<Address>,
     pub(crate) json: bool,
 }
 
 /// What to show.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum View {
     /// Every record in order
     Records,
@@ -57,6 +67,42 @@ pub(crate) enum View {
 pub(crate) struct Address(pub(crate) Vec<u8>);
 
 impl Arguments {
+    pub(crate) fn parse(
+        words: impl IntoIterator<Item = OsString>,
+    ) -> Result<Arguments, clap::Error> {
+        let Words {
+            first,
+            second,
+            address,
+            json,
+        } = Words::try_parse_from(words)?;
+        let wrong = |kind, text: &str| Words::command().error(kind, text);
+        // One word alone is the directory, whatever its name.
+        let (view, dir) = match second {
+            None => (View::Records, first),
+            Some(dir) => match first.to_str() {
+                Some("records") => (View::Records, dir),
+                Some("stats") => (View::Stats, dir),
+                Some("verify") => (View::Verify, dir),
+                _ => {
+                    let text = "VIEW is one of records, stats and verify";
+                    return Err(wrong(ErrorKind::InvalidValue, text));
+                }
+            },
+        };
+        if address.is_some() && view == View::Verify {
+            let text = "the view verify is of the whole store: it goes without --address";
+            return Err(wrong(ErrorKind::ArgumentConflict, text));
+        }
+        let dir = PathBuf::from(dir);
+        Ok(Arguments {
+            view,
+            dir,
+            address,
+            json,
+        })
+    }
+
     /// Whether an address of this name is to be shown.
     pub(crate) fn shows(&self, name: &[u8]) -> bool {
         self.address
@@ -89,15 +135,18 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent_and_the_view_may_be_left_out() {
-        use clap::CommandFactory;
-        Arguments::command().debug_assert();
-        let parse = |words: &[&str]| Arguments::try_parse_from([&["journal-dump"], words].concat());
+        Words::command().debug_assert();
+        let parse = |words: &[&str]| {
+            let words = [&["journal-dump"], words].concat();
+            Arguments::parse(words.into_iter().map(OsString::from))
+        };
         let one = parse(&["stats"]).unwrap();
         assert!(one.view == View::Records && one.dir == PathBuf::from("stats"));
-        let two = parse(&["verify", "x", "--json"]).unwrap();
+        let two = parse(&["verify", "--json", "x"]).unwrap();
         assert!(two.view == View::Verify && two.dir == PathBuf::from("x") && two.json);
         assert!(parse(&["nothing", "x"]).is_err());
         assert!(parse(&[]).is_err());
+        assert!(parse(&["verify", "x", "--address", "a"]).is_err());
     }
 
     #[test]

@@ -9,8 +9,6 @@ pub(crate) enum Failure {
     Look(#[from] idjournal::Error),
     #[error("cannot write the output")]
     Output(#[source] io::Error),
-    #[error("option --address: the view verify is of the whole store")]
-    AddressOfVerify,
 }
 
 impl Failure {

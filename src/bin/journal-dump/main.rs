@@ -16,7 +16,6 @@ mod verify;
 use std::process::ExitCode;
 
 use arguments::{Arguments, View};
-use clap::Parser;
 use failure::Failure;
 use idjournal::inspect::{Finding, Inspection, Reason, Severity};
 use output::Output;
@@ -25,7 +24,7 @@ const STATUS_DAMAGED: u8 = 1;
 const STATUS_FAILED: u8 = 2;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => return output::print_usage(&error),
     };

@@ -14,9 +14,6 @@ pub(crate) fn show(
     arguments: &Arguments,
     output: &mut Output,
 ) -> Result<bool, Failure> {
-    if arguments.address.is_some() {
-        return Err(Failure::AddressOfVerify);
-    }
     let statistics = inspection.statistics()?;
     let mut findings: Vec<&Finding> = Vec::new();
     for finding in inspection.findings().iter().chain(&statistics.findings) {
