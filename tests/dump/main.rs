@@ -10,13 +10,14 @@
 )]
 
 mod damage;
+mod kinds;
 mod living;
 mod views;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use idjournal::{Namespace, OnDuplicate, Options, Owner, Store};
 use serde_json::Value;
@@ -36,6 +37,8 @@ impl Place {
     }
 
     fn open(&self, options: Options) -> Store {
+        // A child that another test is starting holds the lock of a closed store for a moment.
+        let options = options.lock_wait(Duration::from_secs(10));
         Store::open(self.path(), options).expect("the store opens")
     }
 }
