@@ -1,8 +1,9 @@
 //! A look at a journal that changes nothing: for the program `journal-dump`, and for fuzzing.
 //!
-//! It never locks, writes, creates or renames anything, and works beside a live writer. What it takes
-//! for damaged is decided by the same code as in recovery, so that it accepts what
-//! [`Store::open`](crate::Store::open) accepts; but it goes on behind the first fault and names them all.
+//! It never locks, writes, creates or renames anything, and works beside a live writer. What it
+//! takes for damaged is decided by the same code as in recovery, so that it accepts what
+//! [`Store::open`](crate::Store::open) accepts; but it goes on behind the first fault and names
+//! them all.
 //!
 //! # Examples
 //!
@@ -220,8 +221,8 @@ impl Inspection {
 
     /// Replays the chain as recovery does, and tells what lives where.
     ///
-    /// Beside a writer it may have to look at the store again, so that afterwards all the other calls
-    /// tell of that later state.
+    /// Beside a writer it may have to look at the store again, so that afterwards all the other
+    /// calls tell of that later state.
     ///
     /// # Errors
     ///
@@ -231,9 +232,5 @@ impl Inspection {
     }
 }
 
-#[cfg(test)]
-mod kinds_tests;
-#[cfg(test)]
-mod moving_tests;
 #[cfg(test)]
 mod tests;

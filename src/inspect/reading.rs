@@ -1,9 +1,9 @@
 //! One reading of a directory, and as many as it takes beside a writer.
 //!
-//! Order: the store file and all headers, then the segments, newest first, so that what an older one
-//! holds is at least what a newer one was written after. What looks wrong may still be a change made
-//! during the reading. It counts only if the next reading, begun after this one ended, finds the
-//! same: a place that is being written holds something else by then.
+//! Order: the store file and all headers, then the segments, newest first, so that what an older
+//! one holds is at least what a newer one was written after. What looks wrong may still be a change
+//! made during the reading. It counts only if the next reading, begun after this one ended, finds
+//! the same: a place that is being written holds something else by then.
 
 use std::time::Duration;
 

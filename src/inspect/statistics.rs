@@ -266,7 +266,7 @@ impl<'a, H> Live<'a, H> {
             }
             Record::Transaction { elements, .. } => {
                 let count = u64::from(elements.element_count());
-                for element in elements.clone() {
+                for element in *elements {
                     if let Element::Add {
                         address, ordinal, ..
                     } = element
@@ -281,7 +281,7 @@ impl<'a, H> Live<'a, H> {
                 elements,
                 ..
             } => {
-                let adds = elements.clone().filter_map(|element| match element {
+                let adds = (*elements).filter_map(|element| match element {
                     Element::Add { address, id, .. } => Some((address, id.len() as u64 + 28)),
                     _ => None,
                 });
@@ -298,7 +298,7 @@ impl<'a, H> Live<'a, H> {
                 ..
             } => {
                 let adds = self.prepared.remove(*transaction).unwrap_or_default();
-                for ((address, bytes), ordinal) in adds.into_iter().zip(ordinals.clone()) {
+                for ((address, bytes), ordinal) in adds.into_iter().zip(*ordinals) {
                     self.add(item.segment, address, ordinal, bytes);
                 }
             }

@@ -13,7 +13,7 @@ pub(super) const STILL_BYTES_MAX: u64 = 64 << 10;
 pub(super) struct Still(Vec<u8>);
 
 impl Still {
-    pub(super) fn new(bytes: &[u8]) -> File {
+    pub(super) fn holding(bytes: &[u8]) -> File {
         Arc::new(Still(bytes.to_vec()))
     }
 

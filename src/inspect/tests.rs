@@ -1,185 +1,193 @@
-//! Agreement with `open` on stores that were harmed in every way, and what fuzzers are given.
+//! Records that no call writes yet, and records that contradict each other.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use super::*;
+use crate::error::DamageReason;
+use crate::format::ADDRESSES_MAX;
+use crate::ids::{Namespace, Ordinal, Owner};
+use crate::record::{OrdinalsBody, Place, TransactionBody, encode};
+use crate::segment::SegmentHeader;
 use crate::storage::MemoryStorage;
-use crate::{Options, Store};
+use crate::store_file::StoreCopy;
 
-pub(super) fn options() -> Options {
-    Options::default().segment_bytes(1024).keeper(false)
-}
-
-pub(super) fn open(storage: &MemoryStorage, options: Options) -> Result<Store> {
-    Store::open_on(storage.clone(), options, &mut |_| {})
-}
-
-/// A store whose journal wrapped, as a kill leaves it.
-pub(super) fn killed() -> MemoryStorage {
-    let storage = MemoryStorage::new();
-    let store = open(&storage, options().id_cache_size(30)).unwrap();
-    for number in 0..150 {
-        let cache = store.cache(format!("address-{}", number % 3)).unwrap();
-        cache.add(format!("id-{number}")).unwrap();
-    }
-    copy(&storage)
-}
-
-pub(super) fn copy(storage: &MemoryStorage) -> MemoryStorage {
-    let to = MemoryStorage::new();
-    for name in storage.list().unwrap() {
-        write(&to, &name, &read(storage, &name));
-    }
-    to
-}
-
-pub(super) fn read(storage: &MemoryStorage, name: &str) -> Vec<u8> {
-    let file = storage.open(name).unwrap();
-    let mut bytes = vec![0; usize::try_from(file.bytes().unwrap()).unwrap()];
-    assert_eq!(file.read_at(0, &mut bytes).unwrap(), bytes.len());
-    bytes
-}
-
-pub(super) fn write(storage: &MemoryStorage, name: &str, bytes: &[u8]) {
-    let _ = storage.remove(name);
-    storage.create(name).unwrap().write_at(0, bytes).unwrap();
-}
-
-/// A generator that gives the same numbers for the same seed.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        usize::try_from((self.0 >> 33) % limit as u64).unwrap()
-    }
-}
-
-/// Harms one file in one of several ways.
-fn harm(storage: &MemoryStorage, chance: &mut Chance) {
-    let names = storage.list().unwrap();
-    let names: Vec<&String> = names.iter().filter(|name| *name != "lock").collect();
-    let name = names[chance.below(names.len())];
-    let mut bytes = read(storage, name);
-    let at = chance.below(bytes.len());
-    match chance.below(8) {
-        0 => storage.remove(name).unwrap(),
-        1 => write(storage, name, &bytes[..at]),
-        2 => write(storage, &format!("{name}.away"), &bytes),
-        3 => storage.rename(name, &format!("{name}.away")).unwrap(),
-        4 => {
-            let other = names[chance.below(names.len())];
-            write(storage, name, &read(storage, other));
-        }
-        5 => {
-            bytes[at..].fill(0);
-            write(storage, name, &bytes);
-        }
-        _ => {
-            bytes[at] ^= 1 << chance.below(8);
-            write(storage, name, &bytes);
-        }
-    }
-}
-
-#[test]
-fn it_accepts_what_open_accepts_and_the_other_way_round() {
-    let whole = killed();
-    let closed = copy(&whole);
-    open(&closed, options()).unwrap().close().unwrap();
-    let mut refused = 0;
-    for seed in 0..600 {
-        let storage = copy(if seed % 2 == 0 { &whole } else { &closed });
-        let mut chance = Chance(seed);
-        for _ in 0..=chance.below(3) {
-            harm(&storage, &mut chance);
-        }
-        let names = storage.list().unwrap();
-        let looked = Inspection::on(storage.clone()).and_then(|mut inspection| {
-            let statistics = inspection.statistics()?;
-            let mut all = inspection.findings().iter().chain(&statistics.findings);
-            let damage = all.find(|finding| finding.severity() == Severity::Damage);
-            Ok((damage.cloned(), statistics))
-        });
-        assert_eq!(storage.list().unwrap(), names, "seed {seed}");
-        match (open(&storage, options()), looked) {
-            (Ok(store), Ok((None, statistics))) => {
-                let live: u64 = statistics
-                    .addresses
-                    .iter()
-                    .map(|address| address.live)
-                    .sum();
-                assert_eq!(live, store.recovery().ids, "seed {seed}");
-                assert_eq!(statistics.records, store.recovery().records, "seed {seed}");
-            }
-            (Err(Error::Damaged { .. }), Ok((Some(_), _))) => refused += 1,
-            (Err(Error::NewerFormat { .. }), Err(Error::NewerFormat { .. }))
-            | (Err(Error::NotAStore { .. }), Err(Error::NotAStore { .. })) => refused += 1,
-            // Without a file of it `open` makes a new store.
-            (Ok(store), Err(Error::NotAStore { .. })) => assert!(store.recovery().is_new),
-            (opened, looked) => {
-                let opened = opened.map(|store| store.recovery().clone());
-                panic!("seed {seed}: {opened:?} but {looked:?}");
-            }
-        }
-    }
-    assert!((100..500).contains(&refused), "{refused}");
-}
-
-/// The slot of the second segment of the chain, by name.
-pub(super) fn second(storage: &MemoryStorage) -> String {
-    let inspection = Inspection::on(storage.clone()).unwrap();
-    let second = inspection.segments().nth(1).unwrap();
-    crate::directory::slot_name(second.slot)
-}
-
-#[test]
-fn any_bytes_have_a_named_outcome() {
-    let storage = killed();
-    let name = second(&storage);
-    let whole = read(&storage, &name);
-    let count = |bytes: &[u8]| {
-        let mut count = 0;
-        let end = walk_segment(bytes, &mut |_| {
-            count += 1;
-            ControlFlow::Continue(())
-        });
-        (count, end)
-    };
-    let (records, end) = count(&whole);
-    assert!(
-        records > 3 && matches!(end, SegmentEnd::Sealed { .. }),
-        "{records} {end:?}"
-    );
-    assert_eq!(count(b""), (0, SegmentEnd::NoHeader));
-    let mut chance = Chance(1);
-    for _ in 0..2_000 {
-        let mut bytes = whole.clone();
-        let at = chance.below(bytes.len());
-        bytes[at] ^= 1 << chance.below(8);
-        let (fewer, _) = count(&bytes);
-        assert!(fewer <= records);
-        count(&whole[..at]);
-    }
-    let place = RecordPlace {
-        identity: [1; 16],
-        salt: 2,
-        number: SegmentNumber(3),
-        offset: 1024,
+/// A store of one segment that holds `records`.
+fn written(records: &[Record<'_>]) -> MemoryStorage {
+    let header = SegmentHeader {
+        identity: *b"identity-of-this",
+        number: SegmentNumber(1),
+        salt: 7,
+        previous: SegmentNumber(0),
+        previous_salt: 0,
+        previous_end: 0,
+        oldest_needed: SegmentNumber(1),
+        base_time: Ticks(100),
         segment_bytes: 8192,
-        base_ordinal: None,
-        base_time: Ticks(0),
     };
-    // A mark of itself: kind 14, marked and the end of a group, two units.
-    let mut bytes = [0, 0, 0, 0, 14, 0x88, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    assert_eq!(decode_record(&bytes, &place), Err(Stop::Checksum));
-    let checksum = record_checksum(&bytes[4..], &place);
-    bytes[..4].copy_from_slice(&checksum.to_le_bytes());
+    let seed = header.seed();
+    let mut bytes = vec![0; 2048];
+    bytes[..128].copy_from_slice(&header.encode());
+    bytes[1024..1152].copy_from_slice(&header.encode());
+    for record in records {
+        let place = Place {
+            seed: &seed,
+            offset: bytes.len() as u64,
+            mark: None,
+            carried: false,
+            end_of_group: true,
+        };
+        encode(&mut bytes, &place, record);
+    }
+    bytes.resize(8192, 0);
+    let copy = StoreCopy {
+        identity: header.identity,
+        generation: 1,
+        mark_number: SegmentNumber(0),
+        mark_salt: 0,
+        mark_end: 0,
+        first_number: header.number,
+        first_salt: header.salt,
+    };
+    let mut store = vec![0; 8192];
+    store[..128].copy_from_slice(&copy.encode());
+    store[4096..4224].copy_from_slice(&copy.encode());
+    let storage = MemoryStorage::new();
+    for (name, bytes) in [("store", store), ("slot-000000", bytes)] {
+        storage.create(name).unwrap().write_at(0, &bytes).unwrap();
+    }
+    storage
+}
+
+fn definition(address: u32, name: &'static [u8]) -> Record<'static> {
+    Record::Definition(Definition {
+        address,
+        namespace: Namespace::Client,
+        by_call: false,
+        incarnation: 0,
+        capacity: 10,
+        max_age: 0,
+        floor: Ordinal(1),
+        last: Ordinal(0),
+        time: Ticks(100),
+        name,
+    })
+}
+
+#[test]
+fn kinds_that_no_call_writes_yet_are_read_and_counted() {
+    let mut body = TransactionBody::default();
+    for id in [b"one", b"two"] {
+        body.push(Element::Add {
+            address: 3,
+            ordinal: Ordinal(0),
+            value: None,
+            id,
+        });
+    }
+    let mut ordinals = OrdinalsBody::default();
+    [1, 0]
+        .into_iter()
+        .for_each(|ordinal| ordinals.push(Ordinal(ordinal)));
+    let prepare = |transaction| Record::Prepare {
+        time: Ticks(200),
+        owner: Owner(5),
+        transaction,
+        elements: body.elements(),
+    };
+    let add = Add {
+        address: 3,
+        ordinal: Ordinal(2),
+        time: Ticks(300),
+        value: Some(b"value"),
+        id: b"three",
+    };
+    let renewed = Add {
+        ordinal: Ordinal(3),
+        ..add
+    };
+    let records = [
+        definition(3, b"orders"),
+        prepare(b"committed"),
+        Record::Commit {
+            time: Ticks(250),
+            transaction: b"committed",
+            ordinals: ordinals.ordinals(),
+        },
+        prepare(b"rolled back"),
+        Record::RollBack {
+            time: Ticks(250),
+            transaction: b"rolled back",
+        },
+        prepare(b"waiting"),
+        Record::Add(add),
+        Record::Renew {
+            add: renewed,
+            old: Ordinal(2),
+        },
+        Record::Bookmark {
+            time: Ticks(250),
+            name: b"place",
+            value: b"17",
+        },
+        Record::Skipped { kind: 200 },
+    ];
+    let storage = written(&records);
+    let mut inspection = Inspection::on(storage).unwrap();
+    let mut kinds = Vec::new();
+    let visit = &mut |item: &Item<'_>| {
+        kinds.push((item.kind(), item.kind_name()));
+        ControlFlow::Continue(())
+    };
+    inspection.records(visit).unwrap();
+    let numbers: Vec<u8> = kinds.iter().map(|kind| kind.0).collect();
+    assert_eq!(numbers, [8, 10, 11, 10, 12, 10, 2, 5, 13, 200], "{kinds:?}");
+    let statistics = inspection.statistics().unwrap();
+    assert_eq!((statistics.bookmarks, statistics.prepared), (1, 1));
+    let orders = &statistics.addresses[0];
+    assert_eq!((orders.live, orders.holes, orders.last), (2, 1, Ordinal(3)));
+    let newest = orders.newest.as_ref().unwrap();
+    assert_eq!((&*newest.id.0, newest.time), (&b"three"[..], Ticks(300)));
+    let segment = statistics.segments[0];
+    assert!(segment.live_bytes > orders.live_bytes + 100, "{segment:?}");
+    assert!(segment.live_bytes < segment.record_bytes);
+}
+
+#[test]
+fn contradictions_are_all_named() {
+    let add = |address, ordinal| {
+        Record::Add(Add {
+            address,
+            ordinal: Ordinal(ordinal),
+            time: Ticks(300),
+            value: None,
+            id: b"id",
+        })
+    };
+    let records = [
+        definition(3, b"orders"),
+        add(3, 5),
+        add(3, 5),
+        definition(3, b"bills"),
+        add(ADDRESSES_MAX, 1),
+    ];
+    let storage = written(&records);
+    let mut inspection = Inspection::on(storage).unwrap();
+    let found = inspection.statistics().unwrap().findings;
+    let reasons: Vec<_> = found.iter().map(|finding| finding.reason.clone()).collect();
+    let expected = [
+        "an ordinal does not rise",
+        "an address has two names",
+        "an address number is too high",
+    ];
     assert_eq!(
-        decode_record(&bytes, &place).map(|decoded| decoded.record),
-        Ok(Record::Mark)
+        reasons,
+        expected.map(|why| Reason::Damaged(DamageReason::Malformed(why)))
     );
+    let nameless = written(&[add(3, 5)]);
+    let found = Inspection::on(nameless)
+        .unwrap()
+        .statistics()
+        .unwrap()
+        .findings;
+    assert_eq!(found.len(), 1, "{found:?}");
 }

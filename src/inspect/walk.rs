@@ -111,8 +111,8 @@ pub(super) fn walk(
         if is_broken_off {
             break;
         }
-        // Its records were there when the chain was read. Every one that was given has the checksum of
-        // this very segment; only that they are all is in doubt.
+        // Its records were there when the chain was read. Every one that was given has the checksum
+        // of this very segment; only that they are all is in doubt.
         if end != segment.end {
             let place = FindingPlace::Segment {
                 number: segment.header.number,
@@ -238,7 +238,7 @@ pub fn walk_segment(
 ) -> SegmentEnd {
     let slot = Slot(0);
     // Reading from memory does not fail; if it did, there would be nothing to be read.
-    let Ok(facts) = read_headers(slot, Still::new(bytes)) else {
+    let Ok(facts) = read_headers(slot, Still::holding(bytes)) else {
         return SegmentEnd::NoHeader;
     };
     let Some(header) = facts.header else {

@@ -127,7 +127,8 @@ impl Slots<'_> {
         if header.previous == SegmentNumber(0) || header.previous_end != 0 {
             return Ok(true);
         }
-        // The newer one is read first: of a journal that is being written this shows a state that was.
+        // The newer one is read first: of a journal that is being written this shows a state that
+        // it passed through.
         let oldest_needed = self.read(life)?.oldest_needed;
         let previous = (header.previous, header.previous_salt);
         if self.by_life.contains_key(&previous) {

@@ -117,13 +117,13 @@ impl JsonRecord<'_> {
                 ..
             } => {
                 bytes(map, TRANSACTION, transaction)?;
-                let ordinals: Vec<u64> = ordinals.clone().map(|ordinal| ordinal.0).collect();
+                let ordinals: Vec<u64> = (*ordinals).map(|ordinal| ordinal.0).collect();
                 return map.serialize_entry("ordinals", &ordinals);
             }
             Record::RollBack { transaction, .. } => return bytes(map, TRANSACTION, transaction),
             _ => return Ok(()),
         };
-        let elements = elements.clone();
+        let elements = *elements;
         let elements: Vec<JsonElement<'_>> = elements
             .filter(|element| self.shown.has_element(element))
             .map(|element| JsonElement {

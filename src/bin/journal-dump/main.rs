@@ -1,7 +1,7 @@
 //! `journal-dump`: shows what a journal holds, what lives in it, and whether it is sound.
 //!
-//! It never locks, writes, creates or renames anything. Exit status: 0 good, 1 damage was found, 2 it
-//! could not be told.
+//! It never locks, writes, creates or renames anything. Exit status: 0 good, 1 damage was found,
+//! 2 it could not be told.
 
 mod arguments;
 mod failure;

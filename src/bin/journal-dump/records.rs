@@ -54,8 +54,8 @@ impl Shown<'_> {
             | Record::Drop { address, .. } => self.has(*address),
             Record::Definition(definition) => self.arguments.shows(definition.name),
             Record::Transaction { elements, .. } | Record::Prepare { elements, .. } => {
-                self.arguments.address.is_none()
-                    || elements.clone().any(|element| self.has_element(&element))
+                self.arguments.address.is_none() || { *elements }
+                    .any(|element| self.has_element(&element))
             }
             _ => self.arguments.address.is_none(),
         }
@@ -251,9 +251,7 @@ fn content(line: &mut Line, record: &Record<'_>) {
                 definition.last,
             ));
         }
-        Record::Transaction { elements, .. } => {
-            put(format!("{} changes", elements.clone().count()))
-        }
+        Record::Transaction { elements, .. } => put(format!("{} changes", (*elements).count())),
         Record::Prepare {
             owner,
             transaction,
@@ -261,7 +259,7 @@ fn content(line: &mut Line, record: &Record<'_>) {
             ..
         } => {
             line.bytes(transaction);
-            let count = elements.clone().count();
+            let count = (*elements).count();
             line.text(&format!(" of owner {owner}, {count} changes"));
         }
         Record::Commit {
@@ -288,7 +286,7 @@ fn more(
     record: &Record<'_>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let mut value = |line: &mut Line, value: Option<&[u8]>, output: &mut Output| {
+    let value = |line: &mut Line, value: Option<&[u8]>, output: &mut Output| {
         let Some(value) = value.filter(|value| !value.is_empty()) else {
             return Ok(());
         };
@@ -320,7 +318,7 @@ fn more(
             Ok(())
         }
         Record::Commit { ordinals, .. } => {
-            for given in ordinals.clone() {
+            for given in *ordinals {
                 below(line, "add");
                 ordinal(line, Some(given));
                 output.line(line)?;

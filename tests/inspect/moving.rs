@@ -1,14 +1,13 @@
 //! Storage that changes while it is read.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
-
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::tests::{copy, killed, open, options, read, second, write};
+use idjournal::inspect::{Finding, Inspection, Reason, Severity};
+use idjournal::{MemoryStorage, Storage, StorageFile, StorageLock};
+
 use super::*;
-use crate::storage::{MemoryStorage, StorageFile, StorageLock};
 
 /// Storage in which something else happens with every list of names.
 struct Restless {
