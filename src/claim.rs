@@ -66,6 +66,7 @@ impl Claims {
     }
 
     /// Who has taken `id`.
+    #[cfg(test)]
     pub(crate) fn holder(&self, hash: u64, id: &[u8]) -> Option<Owner> {
         self.get(hash, id).map(|claim| claim.owner)
     }
@@ -104,6 +105,7 @@ impl Claims {
     }
 
     /// Space in the journal that is set aside for all claims.
+    #[cfg(test)]
     pub(crate) fn journal_bytes(&self) -> u64 {
         self.journal_bytes
     }

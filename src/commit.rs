@@ -1,13 +1,11 @@
 //! The shared sync: whoever comes first syncs for all who are waiting.
 //!
-//! Invariants: (1) the durable position only rises; (2) it rises only to a position that was appended
-//! before the sync that covers it began; (3) after the first failure nothing more becomes durable
-//! and no sync is tried again; (4) a waiter returns only when its own position is covered or the
-//! store is poisoned.
+//! Invariants: (1) the durable position only rises; (2) it rises only to a position that was
+//! appended before the sync that covers it began; (3) after the first failure nothing more becomes
+//! durable and no sync is tried again; (4) a waiter returns only when its own position is covered
+//! or the store is poisoned.
 //!
 //! The leader is one of the callers, and syncs without holding the lock here.
-
-use std::time::Duration;
 
 use crate::error::{Cause, Error, Result};
 use crate::facade::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering};
@@ -55,6 +53,15 @@ impl Commit {
         Position::from_bits(self.durable.load(Ordering::Acquire))
     }
 
+    /// Everything before `position` was made durable beside the shared syncs.
+    pub(crate) fn advance(&self, position: Position) {
+        let state = self.state.lock();
+        if state.first_cause.is_none() {
+            self.durable.fetch_max(position.to_bits(), Ordering::AcqRel);
+            self.changed.notify_all();
+        }
+    }
+
     /// How many shared syncs were done.
     pub(crate) fn syncs(&self) -> u64 {
         self.state.lock().syncs
@@ -95,14 +102,6 @@ impl Commit {
             };
             lead.finish(disk.sync_all());
             state = self.state.lock();
-        }
-    }
-
-    /// Waits at most `time` for somebody to change the durable position or to poison the store.
-    pub(crate) fn wait_for_change(&self, position: Position, time: Duration) {
-        let mut state = self.state.lock();
-        if self.durable() < position && state.first_cause.is_none() {
-            self.changed.wait_for(&mut state, time);
         }
     }
 

@@ -99,8 +99,8 @@ pub(crate) enum MakeSlotError {
     /// Nothing is left but, where even the removal failed, a `.new` that the next attempt or the
     /// next open removes. The store goes on.
     Failed(Error),
-    /// A sync failed, of the file or of the directory. What the system holds for written may be
-    /// lost without a further word: the store must be poisoned (rule 15).
+    /// A write or a sync failed, of the file or of the directory. What the system holds for
+    /// written may be lost without a further word: the store must be poisoned (rule 15).
     Fatal(Error),
 }
 
@@ -227,8 +227,8 @@ impl Directory {
 
     /// Gives each of `slots` its name anew and syncs the directory.
     ///
-    /// After a failed directory sync the kernel may have forgotten that a name is not durable; a name
-    /// that is made again is made durable by the next sync in any case (rule 10).
+    /// After a failed directory sync the kernel may have forgotten that a name is not durable; a
+    /// name that is made again is made durable by the next sync in any case (rule 10).
     pub(crate) fn rename_anew(&self, slots: impl Iterator<Item = Slot>) -> Result<()> {
         for slot in slots {
             let (name, away) = (slot_name(slot), slot_away_name(slot));
@@ -248,7 +248,7 @@ impl Directory {
     /// # Errors
     ///
     /// - [`MakeSlotError::Failed`]: [`Error::NoSpace`] if the disk is full, else [`Error::Io`].
-    /// - [`MakeSlotError::Fatal`]: a sync failed.
+    /// - [`MakeSlotError::Fatal`]: a write or sync failed for another reason.
     pub(crate) fn make_slot(
         &self,
         slot: Slot,
@@ -272,7 +272,7 @@ impl Directory {
         // 4. Sync the directory, or a power cut takes the name and every record in the slot.
         let made = self.make_synced(&new_name, segment_bytes).and_then(|file| {
             let renamed = self.storage.rename(&new_name, &name);
-            renamed.map_err(|error| MakeSlotError::Failed(self.refused("make", &name, error)))?;
+            renamed.map_err(|error| self.ended("make", &name, error))?;
             Ok(file)
         });
         if made.is_err() {
@@ -291,11 +291,20 @@ impl Directory {
     ) -> std::result::Result<Arc<dyn StorageFile>, MakeSlotError> {
         let failed = |doing| move |error| MakeSlotError::Failed(self.refused(doing, name, error));
         let file = self.storage.create(name).map_err(failed("create"))?;
-        write_zeros(&*file, segment_bytes).map_err(failed("write"))?;
+        let zeros = write_zeros(&*file, segment_bytes);
+        zeros.map_err(|error| self.ended("write", name, error))?;
         // Also "no space" is fatal here: after it nobody can say which pages are written.
         let synced = file.sync();
         synced.map_err(|error| MakeSlotError::Fatal(self.io("sync", name, error)))?;
         Ok(file)
+    }
+
+    /// A full disk leaves the store as it was; any other failure of a write is final (rule 15).
+    fn ended(&self, doing: &'static str, name: &str, error: io::Error) -> MakeSlotError {
+        match self.refused(doing, name, error) {
+            error @ Error::NoSpace { .. } => MakeSlotError::Failed(error),
+            error => MakeSlotError::Fatal(error),
+        }
     }
 
     /// No space if that is what `error` says, else an error of the system.

@@ -1,7 +1,7 @@
 //! The one error type: each variant tells cause, place and remedy and keeps its source.
 //!
-//! An error of the operating system is [`Error::Io`], never [`Error::Damaged`]. Bytes of callers and
-//! files are shown with everything escaped that a terminal could act on.
+//! An error of the operating system is [`Error::Io`], never [`Error::Damaged`]. Bytes of callers
+//! and files are shown with everything escaped that a terminal could act on.
 
 use std::fmt;
 use std::io;
@@ -100,8 +100,8 @@ pub enum Error {
 
     /// Wrong bytes stand where right ones were known to be.
     ///
-    /// Cause: a failing medium, a foreign write, a mixed-up copy. The store is not opened and nothing is
-    /// changed on disk. See docs/recovery.md, "damaged", for the choices.
+    /// Cause: a failing medium, a foreign write, a mixed-up copy. The store is not opened and
+    /// nothing is changed on disk. See docs/recovery.md, "damaged", for the choices.
     #[error("{} is damaged at byte {offset}: {reason}", Place(*.segment))]
     Damaged {
         /// The segment; 0 stands for the store file.

@@ -30,7 +30,7 @@ impl Field {
     }
 }
 
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 pub(crate) const EPOCH: u64 = 0;
 pub(crate) const STORE_MAGIC: [u8; 8] = *b"idjstore";
 pub(crate) const SEGMENT_MAGIC: [u8; 8] = *b"idjsegmt";
@@ -130,13 +130,14 @@ pub(crate) const UNIT_BYTES: usize = 8;
 /// Bytes of a seal with its mark: what every segment keeps for its end.
 pub(crate) const SEAL_BYTES: u64 = 32;
 /// Bytes of a release with its mark.
+#[cfg(test)]
 pub(crate) const RELEASE_BYTES: u64 = 24;
 /// A record is marked at least every so many bytes.
 pub(crate) const MARK_EVERY_BYTES: u64 = 512;
 
 pub const SEGMENT_BYTES_MIN: u64 = 1024;
 pub const SEGMENT_BYTES_MAX: u64 = 512 << 20;
-pub const SEGMENT_BYTES_STEP: u64 = 1024;
+pub(crate) const SEGMENT_BYTES_STEP: u64 = 1024;
 pub const ID_BYTES_MAX: usize = 65_536;
 pub const ADDRESS_BYTES_MAX: usize = 65_536;
 pub const VALUE_BYTES_MAX: usize = 255;

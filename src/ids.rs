@@ -33,7 +33,8 @@ impl fmt::Display for SegmentNumber {
     }
 }
 
-/// A file of the journal by its fixed place in the directory; its content changes from life to life.
+/// A file of the journal by its fixed place in the directory; its content changes from life to
+/// life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u32);
 
@@ -66,8 +67,8 @@ impl Position {
 
     /// The position of byte `offset` in `segment`.
     ///
-    /// An offset is rounded down to a multiple of eight; a number above [`SegmentNumber::MAX`] or an
-    /// offset above 1 GiB is cut to the highest there is.
+    /// An offset is rounded down to a multiple of eight; a number above [`SegmentNumber::MAX`] or
+    /// an offset above 1 GiB is cut to the highest there is.
     pub const fn new(segment: SegmentNumber, offset: u64) -> Position {
         let number = if segment.0 > SegmentNumber::MAX.0 {
             SegmentNumber::MAX.0

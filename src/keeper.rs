@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::facade::{Condvar, Mutex};
+use crate::facade::{AtomicBool, Condvar, Mutex, Ordering};
 
 /// What the keeper does when it is called, or when its interval is over.
 pub(crate) trait Chores: Send + Sync + 'static {
     /// Makes segments ahead, carries forward, syncs what is due.
-    fn tend(&self, is_interval_over: bool);
+    fn tend(&self);
 }
 
 /// The thread, and how it is called and ended.
@@ -17,6 +17,7 @@ pub(crate) trait Chores: Send + Sync + 'static {
 pub(crate) struct Keeper {
     bell: Arc<Bell>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    is_started: AtomicBool,
 }
 
 #[derive(Default)]
@@ -51,6 +52,7 @@ impl Keeper {
         let (bell, chores) = (Arc::clone(&self.bell), Arc::clone(chores));
         let named = thread::Builder::new().name("idjournal-keeper".to_owned());
         *thread = named.spawn(move || run(&bell, &*chores, interval)).ok();
+        self.is_started.store(thread.is_some(), Ordering::Release);
     }
 
     /// Whether there is a thread that could be called.
@@ -74,7 +76,7 @@ impl Keeper {
 
 fn run(bell: &Bell, chores: &impl Chores, interval: Option<Duration>) {
     loop {
-        let is_interval_over = {
+        {
             let mut calls = bell.calls.lock();
             let mut is_over = false;
             while !calls.is_called && !calls.is_ended && !is_over {
@@ -89,8 +91,7 @@ fn run(bell: &Bell, chores: &impl Chores, interval: Option<Duration>) {
                 return;
             }
             calls.is_called = false;
-            is_over
-        };
-        chores.tend(is_interval_over);
+        }
+        chores.tend();
     }
 }

@@ -2,19 +2,21 @@
 //!
 //! A broker embeds it to remember, across restarts and crashes, which message IDs it has already
 //! accepted: per address a circular cache of the last n IDs, each change one record in a segmented,
-//! memory-mapped journal. When the journal wraps, what still lives is carried forward and the segment is
-//! used again, so that no file is ever rewritten whole; on start-up the journal is replayed.
+//! memory-mapped journal. When the journal wraps, what still lives is carried forward and the
+//! segment is used again, so that no file is ever rewritten whole; on start-up the journal is
+//! replayed.
 //!
 //! It is not a message store, not a general key-value store, and not shared between processes: one
 //! process has a store open at a time.
 //!
 //! # Durability
 //!
-//! An add, remove or clear that returned success under [`SyncPolicy::Always`] survives the death of the process,
-//! a crash of the operating system and loss of power, on a device that honours flushes, until it is pushed out by
-//! newer adds, removed or cleared. After reopening, the whole store is in a state that it passed through,
-//! with nothing acknowledged missing. An error of the storage other than a clean "no space" stops all
-//! writing until the store is reopened. Damage to acknowledged data is reported, never skipped.
+//! An add, remove or clear that returned success under [`SyncPolicy::Always`] survives the death of
+//! the process, a crash of the operating system and loss of power, on a device that honours
+//! flushes, until it is pushed out by newer adds, removed or cleared. After reopening, the whole
+//! store is in a state that it passed through, with nothing acknowledged missing. An error of the
+//! storage other than a clean "no space" stops all writing until the store is reopened. Damage to
+//! acknowledged data is reported, never skipped.
 //!
 //! # Examples
 //!
@@ -79,7 +81,12 @@ pub use recovery::{CapacityChange, Progress, RecoveryReport, SegmentReport, Tail
 pub use stats::{CacheStats, Stats};
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageFile, StorageLock, Writes};
 pub use store::{
-    Cache, CacheInfo, Confirmed, IdState, Ids, OnDuplicate, Outcome, Reservation, Reserve, Seen,
+    Cache, CacheInfo, Confirmed, Ids, OnDuplicate, Outcome, Reservation, Reserve, Seen, State,
     Store, Transaction,
 };
 pub use sync_policy::SyncPolicy;
+
+/// The examples of the README are run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

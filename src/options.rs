@@ -9,7 +9,8 @@ use crate::format;
 use crate::storage::Writes;
 use crate::sync_policy::SyncPolicy;
 
-/// The capacity of an address for which nothing else is said; Artemis's `id-cache-size` has the same.
+/// The capacity of an address for which nothing else is said; Artemis's `id-cache-size` has the
+/// same.
 pub const ID_CACHE_SIZE: u64 = 20_000;
 
 /// How a store is opened. Each method sets one option and returns the whole.
@@ -75,8 +76,8 @@ impl Options {
     /// How many of its newest IDs an address remembers, where no call has set it: 0 to 2^31.
     ///
     /// Left unset, stored capacities stay and new addresses get 20,000. Set, it also changes stored
-    /// capacities that came from settings; each shrink stands in the recovery report. 0 accepts every
-    /// ID and stores nothing.
+    /// capacities that came from settings; each shrink stands in the recovery report. 0 accepts
+    /// every ID and stores nothing.
     #[must_use]
     pub fn id_cache_size(mut self, ids: u64) -> Options {
         self.id_cache_size = Some(ids);
@@ -109,8 +110,8 @@ impl Options {
 
     /// The bytes of a new segment: a multiple of 1,024 from 1,024 to 512 MiB; 4 MiB unless set.
     ///
-    /// It holds for new segments; those on disk keep theirs. A record may have a quarter of a segment,
-    /// so small segments are for tests.
+    /// It holds for new segments; those on disk keep theirs. A record may have a quarter of a
+    /// segment, so small segments are for tests.
     #[must_use]
     pub fn segment_bytes(mut self, bytes: u64) -> Options {
         self.segment_bytes = bytes;
@@ -124,7 +125,8 @@ impl Options {
         self
     }
 
-    /// Whether a background thread makes segments ahead, carries forward and syncs; `true` unless set.
+    /// Whether a background thread makes segments ahead, carries forward and syncs; `true` unless
+    /// set.
     ///
     /// Without it the calls do this work themselves.
     #[must_use]

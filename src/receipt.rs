@@ -1,7 +1,7 @@
 //! What a call that records returns: the outcome at once, and a way to wait until it is safe.
 //!
-//! The append happened in the call. A receipt holds a position, and waiting is for that position, so
-//! that dropping it undoes nothing.
+//! The append happened in the call. A receipt holds a position, and waiting is for that position,
+//! so that dropping it undoes nothing.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! The ring of segment slots: which are in the chain, in which order, and which are free.
 //!
-//! Invariants: (1) numbers rise along the chain; (2) only the last link is written to; (3) a slot is in
-//! the chain or free, never both; (4) no number is given twice, and each is above all that were seen.
+//! Invariants: (1) numbers rise along the chain; (2) only the last link is written to; (3) a slot
+//! is in the chain or free, never both; (4) no number is given twice, and each is above all that
+//! were seen.
 //!
 //! Pure: callers do the I/O. `F` is whatever the caller holds a slot's file by.
 
@@ -100,8 +101,8 @@ impl<F> Ring<F> {
         self.chain.push_back(link);
     }
 
-    /// Takes the oldest link out of the chain and leaves its slot free. Its records must be dead, and
-    /// that be durable.
+    /// Takes the oldest link out of the chain and leaves its slot free. Its records must be dead,
+    /// and that be durable.
     pub(crate) fn release(&mut self) -> Option<SegmentNumber> {
         if self.chain.len() < 2 {
             return None;
@@ -125,14 +126,15 @@ impl<F> Ring<F> {
         self.free.iter().filter(|free| free.bytes == bytes).count() as u64
     }
 
-    /// Takes a free slot of exactly `bytes`; it is the caller's until it comes back in [`begin`](Ring::begin)
-    /// or [`put_free`](Ring::put_free).
+    /// Takes a free slot of exactly `bytes`; it is the caller's until it comes back in
+    /// [`begin`](Ring::begin) or [`put_free`](Ring::put_free).
     pub(crate) fn take_free(&mut self, bytes: u64) -> Option<FreeSlot<F>> {
         let place = self.free.iter().position(|free| free.bytes == bytes)?;
         Some(self.free.swap_remove(place))
     }
 
-    /// Takes a free slot that is of no use: of another length than `bytes`, or one more than `keep`.
+    /// Takes a free slot that is of no use: of another length than `bytes`, or one more than
+    /// `keep`.
     pub(crate) fn take_surplus(&mut self, bytes: u64, keep: u64) -> Option<FreeSlot<F>> {
         if let Some(place) = self.free.iter().position(|free| free.bytes != bytes) {
             return Some(self.free.swap_remove(place));

@@ -1,8 +1,8 @@
 //! What a transaction has gathered, and how it sees the caches meanwhile. No I/O, no lock.
 //!
 //! Inside a transaction each call answers as if the calls before it had been made one by one, own
-//! evictions included. So the result never depends on how work is cut into batches. Places and times are
-//! given at commit, in the order added.
+//! evictions included. So the result never depends on how work is cut into batches. Places and
+//! times are given at commit, in the order added.
 
 use std::collections::HashSet;
 
@@ -219,14 +219,15 @@ fn hash_at(changes: &[Change], place: u32) -> u64 {
     }
 }
 
-/// What one address's part of a transaction comes to when it is committed: each change with its ordinal.
+/// What one address's part of a transaction comes to when it is committed: each change with its
+/// ordinal.
 ///
-/// Fed with the changes in order. An ID that is known already, since others had their say meanwhile, is
-/// left as it is.
+/// Fed with the changes in order. An ID that is known already, since others had their say
+/// meanwhile, is left as it is.
 #[derive(Default)]
 pub(crate) struct Settling {
     last: u64,
-    /// Ordinals given to own adds, by index; 0 where nothing is added.
+    /// Where the ID of each own add stands, by index; 0 where nothing is stored.
     given: Vec<Ordinal>,
     removed: HashSet<Ordinal>,
 }
@@ -239,8 +240,8 @@ impl Settling {
         }
     }
 
-    /// The ordinal of the next add of an ID that stands at `known` in the cache; none if it is left as it
-    /// is.
+    /// The ordinal of the next add of an ID that stands at `known` in the cache; none if it is left
+    /// as it is.
     pub(crate) fn add(
         &mut self,
         cache: &Cache,
@@ -251,7 +252,9 @@ impl Settling {
             ordinal.0 + cache.capacity() > self.last && !self.removed.contains(&ordinal)
         };
         if cache.capacity() == 0 || known.is_some_and(still_lives) || own.is_some_and(still_lives) {
-            self.given.push(Ordinal(0));
+            // A removal inside the transaction then means the place where the ID stands.
+            let stands = own.filter(|own| still_lives(*own)).or(known);
+            self.given.push(stands.unwrap_or_default());
             return None;
         }
         self.last += 1;
@@ -259,7 +262,7 @@ impl Settling {
         Some(Ordinal(self.last))
     }
 
-    /// The ordinal that the `index`th own add was given.
+    /// Where the ID of the `index`th own add stands.
     pub(crate) fn given(&self, index: u64) -> Option<Ordinal> {
         let at = usize::try_from(index.checked_sub(1)?).ok()?;
         self.given

@@ -119,6 +119,7 @@ impl Cache {
         self.get(Ordinal(self.chunks.next_live(ordinal.0)?))
     }
 
+    #[cfg(test)]
     pub(crate) fn oldest(&self) -> Option<Remembered<'_>> {
         self.next_from(Ordinal(0))
     }

@@ -54,6 +54,7 @@ impl Unsynced {
         self.ends.get(at).map(|(_, end)| *end)
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }

@@ -45,7 +45,9 @@ use crate::error::{Error, Result};
 use crate::ids::{Position, SegmentNumber, Slot, Ticks};
 use crate::storage::{FileStorage, Storage};
 
-pub use crate::record::{Add, Decoded, Definition, Element, Elements, Ordinals, Record, Stop};
+pub use crate::record::{
+    Add, Decoded, Definition, Dropped, Element, Elements, Ordinals, Record, Stop,
+};
 pub use finding::{Finding, FindingPlace, Reason, Severity};
 pub use statistics::{AddressStatistics, Known, SegmentStatistics, Statistics};
 pub use walk::{

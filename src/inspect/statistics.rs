@@ -224,7 +224,7 @@ fn address(number: u32, found: &ReplayedAddress) -> Option<AddressStatistics> {
         live: cache.len(),
         holes: (last + 1).saturating_sub(start).saturating_sub(cache.len()),
         live_bytes: cache.live_bytes(),
-        oldest: cache.oldest().map(known),
+        oldest: cache.next_from(Ordinal(0)).map(known),
         newest: cache.newest().map(known),
         floor: cache.floor(),
         last: cache.last(),

@@ -1,7 +1,7 @@
 //! Appending: the one way for records into the journal.
 //!
-//! A call here never makes or takes a slot by itself: where there is no room it says so, and the caller,
-//! after it has let go of its address, makes room and comes again.
+//! A call here never makes or takes a slot by itself: where there is no room it says so, and the
+//! caller, after it has let go of its address, makes room and comes again.
 
 use crate::error::{Cause, Error};
 use crate::format::record_bytes_max;
@@ -64,8 +64,8 @@ impl Journal {
         record_bytes_max(self.segment_bytes)
     }
 
-    /// Appends an add, in the short form where `base` allows; `live` is by how much it changes what lives
-    /// beside itself (an eviction: negative).
+    /// Appends an add, in the short form where `base` allows; `live` is by how much it changes what
+    /// lives beside itself (an eviction: negative).
     pub(crate) fn append_add(
         &self,
         add: &Add<'_>,
@@ -77,6 +77,7 @@ impl Journal {
         self.commit.check()?;
         let value_bytes = add.value.map_or(0, <[u8]>::len);
         let most = add_bytes(add.id.len(), value_bytes, AddForm::Whole, true);
+        self.check_bytes(most)?;
         let inner = &mut *inner;
         let writer = inner.make_room(self, most, purpose)?;
         let start = writer.offset();
@@ -106,15 +107,7 @@ impl Journal {
         self.commit.check()?;
         let inner = &mut *inner;
         let most = encoded_bytes(record, true);
-        if most > self.record_bytes_max() {
-            let (limit, max) = ("a record", self.record_bytes_max());
-            return Err(Error::Limit {
-                limit,
-                max,
-                actual: most,
-            }
-            .into());
-        }
+        self.check_bytes(most)?;
         let writer = inner.make_room(self, most, purpose)?;
         let start = writer.offset();
         let written = writer.append(record, is_carried, self.commit.durable());
@@ -132,8 +125,24 @@ impl Journal {
         )
     }
 
+    #[inline]
+    fn check_bytes(&self, bytes: u64) -> std::result::Result<(), Refused> {
+        let max = self.record_bytes_max();
+        if bytes > max {
+            let limit = "bytes of a record (a quarter of a segment)";
+            return Err(Error::Limit {
+                limit,
+                max,
+                actual: bytes,
+            }
+            .into());
+        }
+        Ok(())
+    }
+
     /// Sets `bytes` aside for a claim that becomes part of a record of up to `whole` bytes.
     pub(crate) fn claim(&self, bytes: u64, whole: u64) -> std::result::Result<(), Refused> {
+        self.check_bytes(whole)?;
         let mut inner = self.inner.lock();
         self.commit.check()?;
         if inner.is_closed {
@@ -223,8 +232,8 @@ impl Inner {
                 .into());
             }
             Written::Nothing(error) | Written::Part(error) => {
-                // The header of the next segment is durable: with a seal that may or may not be on disk
-                // nobody can go on.
+                // The header of the next segment is durable: with a seal that may or may not be on
+                // disk nobody can go on.
                 return Err(journal.fatal(Error::io("seal", "a segment", error)).into());
             }
         }

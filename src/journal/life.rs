@@ -96,7 +96,8 @@ impl Journal {
         // Order:
         // 1. The header, both copies durable: the store file must never name what is not there.
         // 2. The store file names the segment: from now on a chain that ends before it is refused.
-        // 3. Only then records: one that counts as durable is in a segment that cannot be overlooked.
+        // 3. Only then records: one that counts as durable is in a segment that cannot be
+        // overlooked.
         let next = self.write_header(slot, false)?;
         let mut inner = self.inner.lock();
         let copy = StoreCopy {
@@ -123,8 +124,8 @@ impl Journal {
             ring, store_file, ..
         } = &mut *inner;
         if ring.last().is_none() {
-            // The store file may be one whose directory sync failed in an earlier life. It comes before
-            // every slot: slots without it are refused.
+            // The store file may be one whose directory sync failed in an earlier life. It comes
+            // before every slot: slots without it are refused.
             let copy = *store_file.copy();
             *store_file = OpenStoreFile::create(&self.directory, copy)?;
         }

@@ -1,9 +1,10 @@
 //! The journal: the ordered log on disk, its active segment, its slots and its durable position.
 //!
-//! Invariants: (1) a record gets its place, and is written, under one lock; (2) a segment is written to
-//! only after both copies of its header are durable and, in a life's first segment, after the store file
-//! names it; (3) the header of the next segment is written only after the seal that begins the
-//! active one is durable; (4) what is set aside for claims always fits behind every other record.
+//! Invariants: (1) a record gets its place, and is written, under one lock; (2) a segment is
+//! written to only after both copies of its header are durable and, in a life's first segment,
+//! after the store file names it; (3) the header of the next segment is written only after the seal
+//! that begins the active one is durable; (4) what is set aside for claims always fits behind every
+//! other record.
 //!
 //! It does not know caches: who carries forward is told from where, and asks for the release.
 
@@ -37,7 +38,6 @@ pub(crate) struct Parts {
     pub(crate) directory: Directory,
     pub(crate) store_file: OpenStoreFile,
     pub(crate) ring: Ring<File>,
-    pub(crate) newest_time: Ticks,
     /// Whether names of slots and the store file are known to be durable.
     pub(crate) names_are_durable: bool,
     pub(crate) live_bytes: u64,
@@ -110,6 +110,11 @@ impl Journal {
         let durable = parts.ring.last().map_or(Position::default(), |last| {
             Position::new(last.number, last.end)
         });
+        let abandoned = parts
+            .ring
+            .chain()
+            .map(|link| link.bytes - link.end.min(link.bytes))
+            .sum();
         let commit = Commit::new(parts.directory.place().to_owned(), durable);
         Journal {
             directory: parts.directory,
@@ -125,7 +130,7 @@ impl Journal {
                 next: None,
                 unsynced: None,
                 names_are_durable: parts.names_are_durable,
-                space: space::Space::new(parts.live_bytes),
+                space: space::Space::new(parts.live_bytes, abandoned),
                 counts: Counts::default(),
                 is_closed: false,
             }),
@@ -138,10 +143,6 @@ impl Journal {
 
     pub(crate) fn now(&self) -> Ticks {
         self.timeline.now()
-    }
-
-    pub(crate) fn timeline(&self) -> &Timeline {
-        &self.timeline
     }
 
     /// Everything appended so far lies before this position.
@@ -219,8 +220,8 @@ impl Inner {
         }
     }
 
-    /// Bytes of the chain up to where it is written; the unused rest of every segment but the active
-    /// one counts.
+    /// Bytes of the chain up to where it is written; the unused rest of every segment but the
+    /// active one counts.
     fn used_bytes(&self) -> u64 {
         match &self.writer {
             Some(writer) => self.ring.closed_bytes() + writer.offset(),
@@ -240,7 +241,8 @@ impl SyncAll for Journal {
         };
         let failed = |error| Error::io("sync", "a segment", error);
         // Order:
-        // 1. The segment before, with the seal that begins the active one: else a power cut may keep
+        // 1. The segment before, with the seal that begins the active one: else a power cut may
+        // keep
         //    records of a segment that nothing leads to, and they are lost.
         // 2. The active segment.
         if let Some((_, before)) = &unsynced {

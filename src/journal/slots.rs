@@ -1,4 +1,5 @@
-//! Slots: made, taken, given a header, released. Only the thread that maintains the journal calls these.
+//! Slots: made, taken, given a header, released. Only the thread that maintains the journal calls
+//! these.
 //!
 //! The append lock is never held over the making of a slot or the sync of a header.
 
@@ -29,25 +30,15 @@ impl Journal {
     ///
     /// [`Error::NoSpace`] if a slot must be made and the disk is full; what poisons the store.
     pub(crate) fn prepare_next(&self) -> Result<()> {
-        let begins = {
+        {
             let inner = self.inner.lock();
-            let Some(writer) = &inner.writer else {
-                return Ok(());
-            };
-            if inner.next.is_some() || inner.is_closed {
+            if inner.writer.is_none() || inner.next.is_some() || inner.is_closed {
                 return Ok(());
             }
-            let begins = crate::format::records_offset(self.segment_bytes);
-            inner
-                .unsynced
-                .is_some()
-                .then(|| Position::new(writer.number(), begins))
-        };
-        // The seal that begins the active segment must be durable before the next header is written: with
-        // two seals ahead of the disk recovery could reuse the slot between them.
-        if begins.is_some() {
-            self.sync_before()?;
         }
+        // The seal that begins the active segment must be durable before the next header is
+        // written: with two seals ahead of the disk recovery could reuse the slot between them.
+        self.sync_before()?;
         let slot = self.take_or_make()?;
         let next = self.write_header(slot, true)?;
         self.inner.lock().next = Some(next);
@@ -56,7 +47,15 @@ impl Journal {
 
     /// Syncs the segment before the active one, with its seal.
     fn sync_before(&self) -> Result<()> {
-        let Some((number, file)) = self.inner.lock().unsynced.clone() else {
+        let (unsynced, begin) = {
+            let inner = self.inner.lock();
+            let begin = crate::format::records_offset(self.segment_bytes);
+            (
+                inner.unsynced.clone(),
+                Position::new(inner.end().segment(), begin),
+            )
+        };
+        let Some((number, file)) = unsynced else {
             return Ok(());
         };
         self.commit.check()?;
@@ -70,6 +69,9 @@ impl Journal {
         {
             inner.unsynced = None;
         }
+        drop(inner);
+        // With it, all before the active segment is on disk.
+        self.commit.advance(begin);
         Ok(())
     }
 
@@ -137,6 +139,11 @@ impl Journal {
         };
         let name = crate::directory::slot_name(slot.slot);
         let encoded = header.encode();
+        // Before the header, so that the pages which a new map dirties go to the disk with its sync.
+        if let Err(error) = slot.file.prepare(self.writes) {
+            self.inner.lock().ring.put_free(slot);
+            return Err(Error::io("map", name, error));
+        }
         // Copy 0 first and alone: if it cannot be written at all, nothing has changed.
         match write_full(&*slot.file, 0, &encoded) {
             Written::All => {}
@@ -152,8 +159,6 @@ impl Journal {
         synced.map_err(|error| self.fatal(Error::io("sync", &*name, error)))?;
         let copy_1 = header_block_bytes(slot.bytes);
         write_synced(&slot.file, copy_1, &encoded, &name).map_err(|error| self.fatal(error))?;
-        let prepared = slot.file.prepare(self.writes);
-        prepared.map_err(|error| self.fatal(Error::io("map", name, error)))?;
         let FreeSlot { slot, bytes, file } = slot;
         let end = crate::format::records_offset(bytes);
         let (number, base_time) = (header.number, header.base_time);
@@ -190,7 +195,10 @@ impl Journal {
                 inner.ring.take_surplus(self.segment_bytes, keep)
             };
             let Some(free) = surplus else { break };
-            self.directory.remove_slot(free.slot)?;
+            if let Err(error) = self.directory.remove_slot(free.slot) {
+                self.inner.lock().ring.put_free(free);
+                return Err(error);
+            }
             self.inner.lock().ring.removed(free.bytes);
         }
         let is_wanted = {
@@ -304,8 +312,8 @@ impl Journal {
         };
         let release = Record::Release { oldest };
         let appended = self.append(&release, false, Purpose::Freeing, |_| 0)?;
-        // Everything appended so far must be durable before the slot is reused, under every policy: the
-        // copies, and also the adds, removes and clears that made the rest dead.
+        // Everything appended so far must be durable before the slot is reused, under every policy:
+        // the copies, and also the adds, removes and clears that made the rest dead.
         self.wait(appended.end)?;
         let mut inner = self.inner.lock();
         let released = inner.ring.release().ok_or(Refused::NoRoom)?;

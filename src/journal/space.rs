@@ -1,7 +1,7 @@
 //! How much lives, how much is set aside for claims, and how much carrying is owed. No I/O.
 //!
-//! Rule 11 of docs/design.md sets the pace: while more than two segments' worth of bytes are dead, each
-//! appended byte carries one live byte and looks at four.
+//! Rule 11 of docs/design.md sets the pace: while more than two segments' worth of bytes are dead,
+//! each appended byte carries one live byte and looks at four.
 
 use std::collections::VecDeque;
 
@@ -31,14 +31,17 @@ pub(crate) struct Room {
 }
 
 impl Space {
-    pub(crate) fn new(live_bytes: u64) -> Space {
+    /// `abandoned_bytes` is the unused rest of all segments: each byte of it is owed for like one
+    /// that was appended.
+    pub(crate) fn new(live_bytes: u64, abandoned_bytes: u64) -> Space {
+        let owed = i64::try_from(abandoned_bytes).unwrap_or(i64::MAX / 8);
         Space {
             live_bytes,
             most_live: VecDeque::from([(SegmentNumber(0), live_bytes)]),
             claimed_bytes: 0,
             largest_claim: 0,
-            may_carry: 0,
-            may_look: 0,
+            may_carry: owed,
+            may_look: owed.saturating_mul(4),
         }
     }
 
@@ -166,7 +169,7 @@ mod tests {
 
     #[test]
     fn claims_fit_only_where_every_segment_may_waste_a_record() {
-        let mut space = Space::new(0);
+        let mut space = Space::new(0, 0);
         let room = Room {
             rest: 100,
             fresh: 700,
@@ -186,7 +189,7 @@ mod tests {
 
     #[test]
     fn nothing_is_owed_until_two_segments_are_dead() {
-        let mut space = Space::new(500);
+        let mut space = Space::new(500, 0);
         space.appended(64, 2548, 1024);
         assert_eq!(space.owed(), 0);
         space.appended(64, 2549, 1024);
@@ -199,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_bound_counts_the_most_that_lived_since_the_oldest_segment() {
-        let mut space = Space::new(0);
+        let mut space = Space::new(0, 0);
         space.change_live(10_000, SegmentNumber(1));
         space.change_live(-9_000, SegmentNumber(2));
         space.change_live(500, SegmentNumber(3));

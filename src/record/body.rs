@@ -330,12 +330,6 @@ impl TransactionBody {
         self.count += 1;
     }
 
-    /// Forgets all changes and keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        self.bytes.clear();
-        self.count = 0;
-    }
-
     /// The changes so far, to be put into a record.
     pub(crate) fn elements(&self) -> Elements<'_> {
         Elements {
@@ -347,8 +341,10 @@ impl TransactionBody {
 
 /// The ordinals of a commit while they are gathered.
 #[derive(Clone, Debug, Default)]
+#[cfg(test)]
 pub(crate) struct OrdinalsBody(Vec<u8>);
 
+#[cfg(test)]
 impl OrdinalsBody {
     pub(crate) fn push(&mut self, ordinal: Ordinal) {
         self.0.extend_from_slice(&ordinal.0.to_le_bytes());

@@ -12,14 +12,13 @@ mod length;
 
 use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
 
+#[cfg(test)]
+pub(crate) use body::OrdinalsBody;
+pub(crate) use body::TransactionBody;
 pub use body::{Element, Elements, Ordinals};
-pub(crate) use body::{OrdinalsBody, TransactionBody};
 pub(crate) use decode::{Frame, decode};
 pub(crate) use encode::{AddForm, Base, Place, encode, encode_add};
-pub(crate) use length::{
-    CLEAR_BODY_BYTES, DROP_BODY_BYTES, REMOVE_BODY_BYTES, add_bytes, definition_bytes,
-    encoded_bytes, framed_bytes, transaction_bytes,
-};
+pub(crate) use length::{add_bytes, definition_bytes, encoded_bytes, transaction_bytes};
 
 /// One thing that the journal says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,12 +53,10 @@ pub enum Record<'a> {
     },
     /// An address ended.
     Drop {
-        /// The number of the address.
-        address: u32,
-        /// Which of its incarnations ended.
-        incarnation: u32,
-        /// Every ordinal below it is forgotten.
-        floor: Ordinal,
+        /// What ended.
+        dropped: Dropped,
+        /// The other namespace of the same name, if that ended with it.
+        other: Option<Dropped>,
         /// When.
         time: Ticks,
     },
@@ -127,6 +124,17 @@ pub enum Record<'a> {
         /// Its kind, 128 or more.
         kind: u8,
     },
+}
+
+/// An address that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// The number of the address.
+    pub address: u32,
+    /// Which of its incarnations ended.
+    pub incarnation: u32,
+    /// Every ordinal below it is forgotten.
+    pub floor: Ordinal,
 }
 
 /// An ID at its place.

@@ -50,8 +50,8 @@ pub(crate) enum Verdict {
     NewerFormat,
 }
 
-/// What a segment is, by what follows it, how it ends, and whether that end lies below a place that is
-/// known to have been durable.
+/// What a segment is, by what follows it, how it ends, and whether that end lies below a place that
+/// is known to have been durable.
 pub(crate) fn classify(role: Role, found: Found, is_below_mark: bool) -> Verdict {
     use DamageReason::{Checksum, EndsTooEarly, Malformed, Missing, NotLinked};
     match (role, found, is_below_mark) {

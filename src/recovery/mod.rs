@@ -1,7 +1,7 @@
 //! From a directory to caches and the parts of an open journal: the steps, in order.
 //!
-//! docs/recovery.md lists them with what a crash in each does. Until all segments are judged nothing is
-//! changed but leftovers of what was never finished.
+//! docs/recovery.md lists them with what a crash in each does. Until all segments are judged
+//! nothing is changed but leftovers of what was never finished.
 
 mod chain;
 mod classify;

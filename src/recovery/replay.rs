@@ -1,8 +1,8 @@
 //! Applies records to caches while recovering.
 //!
-//! The order of the journal is the order of calls. But what lives was carried forward: a copy may come
-//! after younger adds, and the definition of an address after its first records. Ordinals make the
-//! outcome the same (rule 12 of docs/design.md).
+//! The order of the journal is the order of calls. But what lives was carried forward: a copy may
+//! come after younger adds, and the definition of an address after its first records. Ordinals make
+//! the outcome the same (rule 12 of docs/design.md).
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -21,7 +21,8 @@ pub(crate) struct Replayed<H> {
     pub(crate) addresses: HashMap<u32, ReplayedAddress>,
     pub(crate) bookmarks: HashMap<Box<[u8]>, ReplayedBookmark>,
     pub(crate) prepared: HashMap<Box<[u8]>, ReplayedPrepare>,
-    /// How many later copies there are of a record that is still there itself: those are not copied again.
+    /// How many later copies there are of a record that is still there itself: those are not copied
+    /// again.
     pub(crate) copies: HashMap<(u32, Ordinal), u32>,
     pub(crate) newest_time: Ticks,
     pub(crate) records: u64,
@@ -143,16 +144,17 @@ impl<H: BuildHasher> Replayed<H> {
                 drop(self.at(at, *address)?.cache.forget_below(*floor));
             }
             Record::Drop {
-                address,
-                incarnation,
-                floor,
+                dropped,
+                other,
                 time,
             } => {
                 self.newest_time = self.newest_time.max(*time);
-                let address = self.at(at, *address)?;
-                drop(address.cache.forget_below(*floor));
-                address.defined = None;
-                address.incarnation = *incarnation;
+                for dropped in [Some(*dropped), *other].into_iter().flatten() {
+                    let address = self.at(at, dropped.address)?;
+                    drop(address.cache.forget_below(dropped.floor));
+                    address.defined = None;
+                    address.incarnation = dropped.incarnation;
+                }
             }
             Record::Definition(definition) => self.define(at, definition, decoded.bytes)?,
             Record::Transaction { time, elements } => self.transaction(at, *time, elements)?,
@@ -163,7 +165,7 @@ impl<H: BuildHasher> Replayed<H> {
                 elements,
             } => {
                 self.newest_time = self.newest_time.max(*time);
-                let changes = elements.clone().map(Change::from).collect();
+                let changes = (*elements).map(Change::from).collect();
                 let prepare = ReplayedPrepare {
                     owner: *owner,
                     time: *time,
@@ -179,7 +181,7 @@ impl<H: BuildHasher> Replayed<H> {
             } => {
                 self.newest_time = self.newest_time.max(*time);
                 if let Some(prepare) = self.prepared.remove(*transaction) {
-                    self.commit(at, *time, prepare, ordinals.clone())?;
+                    self.commit(at, *time, prepare, *ordinals)?;
                 }
             }
             Record::RollBack { time, transaction } => {
@@ -276,7 +278,7 @@ impl<H: BuildHasher> Replayed<H> {
     fn transaction(&mut self, at: At, time: Ticks, elements: &Elements<'_>) -> Result<()> {
         self.newest_time = self.newest_time.max(time);
         let count = u64::from(elements.element_count());
-        for element in elements.clone() {
+        for element in *elements {
             let bytes = element_bytes(count, &element);
             match element {
                 Element::Add {

@@ -38,7 +38,8 @@ pub struct RecoveryReport {
     pub tail: Option<TailReport>,
     /// Capacities that the options changed.
     pub capacity_changes: Vec<CapacityChange>,
-    /// Milliseconds by which the clock is ahead of the newest time in the journal; negative if behind.
+    /// Milliseconds by which the clock is ahead of the newest time in the journal; negative if
+    /// behind.
     pub clock_ahead_milliseconds: i64,
     /// Milliseconds that it all took.
     pub took_milliseconds: u64,

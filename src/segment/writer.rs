@@ -1,7 +1,7 @@
 //! Appends records to one segment; knows the position and when the next mark is due.
 //!
-//! Invariant: bytes behind the offset belong to no record of this segment. After a write that may have
-//! left a part on disk the caller stops the store; the offset never moves over such a place.
+//! Invariant: bytes behind the offset belong to no record of this segment. After a write that may
+//! have left a part on disk the caller stops the store; the offset never moves over such a place.
 
 use crate::format::{MARK_EVERY_BYTES, SEAL_BYTES, records_offset};
 use crate::ids::{Position, SegmentNumber, Ticks};

@@ -1,13 +1,14 @@
-//! Check and add as one step, and every other change of one address. All under the lock of the address.
+//! Check and add as one step, and every other change of one address. All under the lock of the
+//! address.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{Ordinal, Owner, Position};
 use crate::journal::{Appended, Purpose, Refused};
 use crate::record::{Add, AddForm, Definition, Record, add_bytes, definition_bytes};
-use crate::store::address::{Address, Defined, Seen, State};
+use crate::store::address::{Address, AddressState, Defined, Seen};
 use crate::store::shared::Shared;
 
 /// What became of an add.
@@ -29,7 +30,8 @@ pub(crate) type Placed<T> = (T, Option<Position>);
 pub(crate) type Attempt<T> = std::result::Result<(Placed<T>, bool), Refused>;
 
 impl Shared {
-    /// Runs `attempt` until it finds room, making room in between, outside of every lock of an address.
+    /// Runs `attempt` until it finds room, making room in between, outside of every lock of an
+    /// address.
     #[inline]
     pub(crate) fn with_room<T>(
         self: &Arc<Self>,
@@ -40,8 +42,8 @@ impl Shared {
         loop {
             match attempt() {
                 Ok((placed, is_owing)) => {
-                    if is_owing {
-                        self.tend_or_call();
+                    if is_owing || self.has_interval {
+                        self.tend_or_call(is_owing);
                     }
                     return Ok(placed);
                 }
@@ -91,14 +93,14 @@ impl Shared {
     }
 
     /// The position that an answer about a recorded ID waits for.
-    pub(crate) fn unsynced(&self, state: &State, ordinal: Ordinal) -> Option<Position> {
+    pub(crate) fn unsynced(&self, state: &AddressState, ordinal: Ordinal) -> Option<Position> {
         let journal = self.journal.as_ref()?;
         let position = state.unsynced.position_of(ordinal)?;
         (position > journal.commit.durable()).then_some(position)
     }
 
     /// Who holds `id`; a claim whose lease is over is as if it were gone, and is taken out.
-    pub(crate) fn holder(&self, state: &mut State, hash: u64, id: &[u8]) -> Option<Owner> {
+    pub(crate) fn holder(&self, state: &mut AddressState, hash: u64, id: &[u8]) -> Option<Owner> {
         let claim = state.claims.get(hash, id)?;
         match claim.lease_end {
             Some(end) if end <= self.timeline.monotonic() => {
@@ -110,7 +112,13 @@ impl Shared {
     }
 
     /// Ends a claim and gives back what was set aside for it; whether it was there.
-    pub(crate) fn unclaim(&self, state: &mut State, hash: u64, id: &[u8], token: u64) -> bool {
+    pub(crate) fn unclaim(
+        &self,
+        state: &mut AddressState,
+        hash: u64,
+        id: &[u8],
+        token: u64,
+    ) -> bool {
         let Some(claim) = state.claims.settle(hash, id, token) else {
             return false;
         };
@@ -125,7 +133,7 @@ impl Shared {
     pub(crate) fn record(
         &self,
         address: &Arc<Address>,
-        state: &mut State,
+        state: &mut AddressState,
         (hash, id): (u64, &[u8]),
         purpose: Purpose,
     ) -> std::result::Result<(Option<Appended>, Ordinal), Refused> {
@@ -157,7 +165,7 @@ impl Shared {
     pub(crate) fn define(
         &self,
         address: &Arc<Address>,
-        state: &mut State,
+        state: &mut AddressState,
         purpose: Purpose,
     ) -> std::result::Result<u32, Refused> {
         let Some(journal) = &self.journal else {
@@ -185,7 +193,7 @@ impl Shared {
     pub(crate) fn definition<'a>(
         &self,
         address: &'a Address,
-        state: &State,
+        state: &AddressState,
         number: u32,
     ) -> Record<'a> {
         Record::Definition(Definition {
@@ -202,212 +210,16 @@ impl Shared {
         })
     }
 
-    /// The most bytes that recording an ID may take in the journal, with its address's definition.
-    pub(crate) fn claim_bytes(address: &Address, id_bytes: usize) -> u64 {
+    /// The most bytes that recording an ID may take in the journal, with its address's definition;
+    /// and the longer of the two records.
+    pub(crate) fn claim_bytes(address: &Address, id_bytes: usize) -> (u64, u64) {
         let definition = definition_bytes(address.name.len(), true);
-        definition + add_bytes(id_bytes, 0, AddForm::Whole, true)
-    }
-
-    /// Removes `id` if it is known.
-    pub(crate) fn remove(
-        self: &Arc<Self>,
-        address: &Arc<Address>,
-        id: &[u8],
-    ) -> Result<Placed<bool>> {
-        self.check()?;
-        self.check_id(id)?;
-        let hash = self.hash(id);
-        self.with_room(Purpose::Freeing, || {
-            let mut state = address.state.lock();
-            let Some(ordinal) = state.cache.find(hash, id) else {
-                return Ok(((false, self.last_change(&state)), false));
-            };
-            let (Some(journal), Some(number)) = (&self.journal, state.number) else {
-                state.cache.remove(ordinal);
-                return Ok(((true, None), false));
-            };
-            let freed = state
-                .cache
-                .get(ordinal)
-                .map_or(0, |known| known.record_bytes);
-            let record = Record::Remove {
-                address: number,
-                ordinal,
-                time: self.now(),
-            };
-            let live = |_| -signed(freed);
-            let appended = journal.append(&record, false, Purpose::Freeing, live)?;
-            state.cache.remove(ordinal);
-            state.last_change = appended.end;
-            Ok(((true, Some(appended.end)), appended.is_owing))
-        })
-    }
-
-    /// What an answer waits for that says "not there": the last change of the address.
-    pub(crate) fn last_change(&self, state: &State) -> Option<Position> {
-        let journal = self.journal.as_ref()?;
-        (state.last_change > journal.commit.durable()).then_some(state.last_change)
-    }
-
-    /// Forgets all that is recorded of an address; how many IDs that were.
-    pub(crate) fn clear(self: &Arc<Self>, address: &Arc<Address>) -> Result<Placed<u64>> {
-        self.check()?;
-        let mut forgotten = None;
-        let placed = self.with_room(Purpose::Freeing, || {
-            let mut state = address.state.lock();
-            let count = state.cache.len();
-            if count == 0 {
-                return Ok(((0, self.last_change(&state)), false));
-            }
-            let floor = Ordinal(state.cache.last().0 + 1);
-            let (Some(journal), Some(number)) = (&self.journal, state.number) else {
-                forgotten = Some(state.cache.forget_below(floor));
-                return Ok(((count, None), false));
-            };
-            let freed = state.cache.live_bytes();
-            let record = Record::Clear {
-                address: number,
-                floor,
-                time: self.now(),
-            };
-            let live = |_| -signed(freed);
-            let appended = journal.append(&record, false, Purpose::Freeing, live)?;
-            forgotten = Some(state.cache.forget_below(floor));
-            state.forgot(floor, appended.end);
-            Ok(((count, Some(appended.end)), appended.is_owing))
-        });
-        // The memory of what was forgotten goes outside of the lock.
-        drop(forgotten);
-        placed
-    }
-
-    /// Ends an address, if it exists.
-    pub(crate) fn drop_address(self: &Arc<Self>, address: &Arc<Address>) -> Result<Placed<bool>> {
-        self.check()?;
-        let mut forgotten = None;
-        let placed = self.with_room(Purpose::Freeing, || {
-            let mut state = address.state.lock();
-            let floor = Ordinal(state.cache.last().0 + 1);
-            let capacity = self.options.new_capacity();
-            let (Some(journal), Some(number)) = (&self.journal, state.number) else {
-                let existed = state.cache.last() > Ordinal(0) || state.by_call;
-                if existed {
-                    *state = State {
-                        claims: std::mem::take(&mut state.claims),
-                        ..State::new(capacity)
-                    };
-                }
-                return Ok(((existed, None), false));
-            };
-            let Some(defined) = state.defined else {
-                return Ok(((false, self.last_change(&state)), false));
-            };
-            let existed = state.exists();
-            let freed = state.cache.live_bytes() + defined.bytes;
-            let (incarnation, time) = (state.incarnation, self.now());
-            let record = Record::Drop {
-                address: number,
-                incarnation,
-                floor,
-                time,
-            };
-            let live = |_| -signed(freed);
-            let appended = journal.append(&record, false, Purpose::Freeing, live)?;
-            forgotten = Some(state.cache.forget_below(floor));
-            drop(state.cache.set_capacity(capacity));
-            state.forgot(floor, appended.end);
-            state.defined = None;
-            state.by_call = false;
-            state.incarnation = incarnation.saturating_add(1);
-            self.registry.dropped(address, appended.end.segment());
-            Ok(((existed, Some(appended.end)), appended.is_owing))
-        });
-        drop(forgotten);
-        placed
-    }
-
-    /// Sets the capacity of an address; how many live IDs that forgets.
-    pub(crate) fn set_capacity(
-        self: &Arc<Self>,
-        address: &Arc<Address>,
-        capacity: u64,
-        by_call: bool,
-    ) -> Result<Placed<u64>> {
-        self.check()?;
-        let max = crate::format::CAPACITY_MAX;
-        if capacity > max {
-            return Err(Error::Limit {
-                limit: "capacity",
-                max,
-                actual: capacity,
-            });
-        }
-        let mut forgotten = None;
-        let placed = self.with_room(Purpose::Ordinary, || {
-            let mut state = address.state.lock();
-            let before = (state.cache.capacity(), state.by_call, state.cache.len());
-            if (before.0, before.1) == (capacity, by_call) {
-                return Ok(((0, self.last_change(&state)), false));
-            }
-            let Some(journal) = &self.journal else {
-                forgotten = Some(state.cache.set_capacity(capacity));
-                state.by_call = by_call;
-                return Ok(((before.2 - state.cache.len(), None), false));
-            };
-            let appended = self.define_capacity(address, &mut state, capacity, by_call)?;
-            let live_before = state.cache.live_bytes();
-            forgotten = Some(state.cache.set_capacity(capacity));
-            state.by_call = by_call;
-            journal.change_live(-signed(live_before - state.cache.live_bytes()));
-            let floor = state.cache.floor();
-            state.forgot(floor, appended.end);
-            let count = before.2 - state.cache.len();
-            Ok(((count, Some(appended.end)), appended.is_owing))
-        });
-        drop(forgotten);
-        placed
-    }
-
-    /// Writes the definition that an address will have with another capacity: one record that raises a
-    /// floor, so that growing revives nothing (rule 12 of docs/design.md).
-    fn define_capacity(
-        &self,
-        address: &Arc<Address>,
-        state: &mut State,
-        capacity: u64,
-        by_call: bool,
-    ) -> std::result::Result<Appended, Refused> {
-        let Some(journal) = &self.journal else {
-            return Err(Refused::NoRoom);
-        };
-        let number = match state.number {
-            Some(number) => number,
-            None => self
-                .registry
-                .assign(address, self.options.limits.addresses)?,
-        };
-        state.number = Some(number);
-        let last = state.cache.last();
-        let kept = state.cache.capacity().min(capacity);
-        let floor = state.cache.floor().0.max((last.0 + 1).saturating_sub(kept));
-        let mut record = self.definition(address, state, number);
-        if let Record::Definition(definition) = &mut record {
-            *definition = Definition {
-                by_call,
-                capacity,
-                floor: Ordinal(floor),
-                ..*definition
-            };
-        }
-        let before = state.defined.map_or(0, |defined| defined.bytes);
-        let live = |bytes| signed(bytes) - signed(before);
-        let appended = journal.append(&record, false, Purpose::Ordinary, live)?;
-        state.set_defined(&appended);
-        Ok(appended)
+        let add = add_bytes(id_bytes, 0, AddForm::Whole, true);
+        (definition + add, definition.max(add))
     }
 }
 
-impl State {
+impl AddressState {
     /// Notes that the add with `ordinal` ends at `end`.
     #[inline]
     pub(crate) fn note(&mut self, ordinal: Ordinal, end: Position, durable: Position) {
@@ -427,7 +239,7 @@ impl State {
         self.last_change = appended.end;
     }
 
-    fn forgot(&mut self, floor: Ordinal, end: Position) {
+    pub(crate) fn forgot(&mut self, floor: Ordinal, end: Position) {
         self.unsynced.forget_below(floor);
         self.last_change = end;
     }

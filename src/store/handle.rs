@@ -10,7 +10,7 @@ use crate::receipt::Receipt;
 use crate::stats::CacheStats;
 use crate::store::Handle;
 use crate::store::adding::Outcome;
-use crate::store::address::{Address, IdState};
+use crate::store::address::{Address, State};
 use crate::store::reservation::{Reservation, Reserve};
 
 /// How many IDs a cursor takes under one lock.
@@ -18,11 +18,11 @@ const CURSOR_IDS: usize = 64;
 
 /// The last n IDs of one address, as a handle that may be cloned and shared.
 ///
-/// Getting one does no I/O; the cache exists from its first record on. After a drop of its address an
-/// old handle starts a new cache with the next record. IDs and addresses are bytes.
+/// Getting one does no I/O; the cache exists from its first record on. After a drop of its address
+/// an old handle starts a new cache with the next record. IDs and addresses are bytes.
 ///
-/// An ID is remembered until n *later* adds to its address. Removing one leaves a hole: the others do
-/// not live longer for it, so that with add-then-remove the capacity counts adds, not live IDs.
+/// An ID is remembered until n *later* adds to its address. Removing one leaves a hole: the others
+/// do not live longer for it, so that with add-then-remove the capacity counts adds, not live IDs.
 ///
 /// # Examples
 ///
@@ -49,18 +49,20 @@ pub struct Cache {
 impl Cache {
     /// Adds `id`, and returns once the record is as durable as the policy asks.
     ///
-    /// [`Outcome::Duplicate`] means that the ID is in the window already and nothing was written; it
-    /// is as durable as an "added": if the first copy still waits for its sync, so does this call.
-    /// [`Outcome::Pending`] means that somebody has claimed it. Any number of threads with one ID: exactly
-    /// one is told "added". A hit does not renew an ID. Capacity 0 accepts everything and stores nothing.
+    /// [`Outcome::Duplicate`] means that the ID is in the window already and nothing was written;
+    /// it is as durable as an "added": if the first copy still waits for its sync, so does this
+    /// call. [`Outcome::Pending`] means that somebody has claimed it. Any number of threads with
+    /// one ID: exactly one is told "added". A hit does not renew an ID. Capacity 0 accepts
+    /// everything and stores nothing.
     ///
-    /// This alone is for messages that are stored already, or where losing one beats doing it twice; else
-    /// see [`reserve`](Cache::reserve).
+    /// This alone is for messages that are stored already, or where losing one beats doing it
+    /// twice; else see [`reserve`](Cache::reserve).
     ///
     /// # Errors
     ///
     /// - [`Error::NoSpace`](crate::Error::NoSpace): nothing was added; the store stays usable.
-    /// - [`Error::Limit`](crate::Error::Limit): the ID is too long, or there are too many addresses.
+    /// - [`Error::Limit`](crate::Error::Limit): the ID is too long, or there are too many
+    /// addresses.
     /// - [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown): the write or the sync failed.
     /// - [`Error::Poisoned`](crate::Error::Poisoned): an earlier one did; reopen the store.
     /// - [`Error::Closed`](crate::Error::Closed): the store is closed.
@@ -89,7 +91,8 @@ impl Cache {
 
     /// Adds `id` as [`add`](Cache::add) does, and leaves the waiting to the receipt.
     ///
-    /// From the append on, which is in this call, others get "duplicate", and wait for the same sync.
+    /// From the append on, which is in this call, others get "duplicate", and wait for the same
+    /// sync.
     ///
     /// # Examples
     ///
@@ -111,9 +114,9 @@ impl Cache {
     /// Claims `id` without recording it; see [`Reserve`].
     ///
     /// This is the path to recommend: a message marked before it is handled is lost by a crash, one
-    /// handled before it is marked comes twice. Others see the ID pending. Its space in the journal is set
-    /// aside, so that [`confirm`](Reservation::confirm) never fails for want of it. Dropping the reservation
-    /// releases the claim.
+    /// handled before it is marked comes twice. Others see the ID pending. Its space in the journal
+    /// is set aside, so that [`confirm`](Reservation::confirm) never fails for want of it. Dropping
+    /// the reservation releases the claim.
     ///
     /// # Errors
     ///
@@ -144,7 +147,8 @@ impl Cache {
 
     /// Claims `id` for `owner`, and if `lease` is given for no longer than that.
     ///
-    /// When a lease is over others may take the claim; [`confirm`](Reservation::confirm) works until one has.
+    /// When a lease is over others may take the claim; [`confirm`](Reservation::confirm) works
+    /// until one has.
     ///
     /// # Errors
     ///
@@ -194,30 +198,30 @@ impl Cache {
     /// ```
     /// # fn main() -> idjournal::Result<()> {
     /// # let store = idjournal::Store::in_memory(Default::default())?;
-    /// use idjournal::IdState;
+    /// use idjournal::State;
     /// let orders = store.cache("orders")?;
-    /// assert_eq!(orders.state("order-1842"), IdState::Absent);
+    /// assert_eq!(orders.state("order-1842"), State::Absent);
     /// # Ok(())
     /// # }
     /// ```
     #[inline]
-    pub fn state(&self, id: impl AsRef<[u8]>) -> IdState {
+    pub fn state(&self, id: impl AsRef<[u8]>) -> State {
         let (shared, id) = (&self.handle.shared, id.as_ref());
         let hash = shared.hash(id);
         let mut state = self.address.state.lock();
         if let Some(ordinal) = state.cache.find(hash, id) {
             let seen = state.seen(ordinal);
             return match shared.unsynced(&state, ordinal) {
-                Some(_) => IdState::Unsynced(seen),
-                None => IdState::Known(seen),
+                Some(_) => State::Unsynced(seen),
+                None => State::Known(seen),
             };
         }
         if state.claims.len() == 0 {
-            return IdState::Absent;
+            return State::Absent;
         }
         shared
             .holder(&mut state, hash, id)
-            .map_or(IdState::Absent, IdState::Pending)
+            .map_or(State::Absent, State::Pending)
     }
 
     /// Removes `id`; the outcome tells whether it was known. It leaves a hole in the window.
@@ -242,8 +246,8 @@ impl Cache {
 
     /// Forgets every recorded ID of this cache; the outcome is how many that were.
     ///
-    /// It is one record, however many IDs there are. What is pending is not touched: what commits later is
-    /// known, since its message was accepted later.
+    /// It is one record, however many IDs there are. What is pending is not touched: what commits
+    /// later is known, since its message was accepted later.
     ///
     /// # Examples
     ///
@@ -263,8 +267,8 @@ impl Cache {
 
     /// Sets how many adds the window holds, from now on and over restarts: 0 to 2^31.
     ///
-    /// Shrinking keeps the newest, growing revives nothing. A capacity set by a call is not changed by the
-    /// options of a later open.
+    /// Shrinking keeps the newest, growing revives nothing. A capacity set by a call is not changed
+    /// by the options of a later open.
     ///
     /// # Examples
     ///

@@ -1,5 +1,5 @@
-//! The upkeep of the journal: segments ahead, carrying at pace, spares, intervals. Done by the keeper, or by
-//! the calls where there is none or where it has fallen behind.
+//! The upkeep of the journal: segments ahead, carrying at pace, spares, intervals. Done by the
+//! keeper, or by the calls where there is none or where it has fallen behind.
 //!
 //! Whoever does it holds the maintenance lock, and no lock of an address.
 
@@ -15,20 +15,35 @@ use crate::sync_policy::SyncPolicy;
 impl Shared {
     /// Sees to what is owed: calls the keeper, or does the work here.
     #[cold]
-    pub(crate) fn tend_or_call(self: &Arc<Self>) {
+    pub(crate) fn tend_or_call(self: &Arc<Self>, is_owing: bool) {
         let Some(journal) = &self.journal else { return };
         if self.options.keeper {
             let interval = match self.policy() {
                 SyncPolicy::Interval(interval) => Some(interval),
                 _ => None,
             };
-            self.keeper.call(self, interval);
-            if !journal.is_behind() && self.keeper.is_running() {
+            if is_owing || !self.keeper.is_running() {
+                self.keeper.call(self, interval);
+            }
+            if self.keeper.is_running() && !(is_owing && journal.is_behind()) {
                 return;
             }
         }
         // What fails here fails again, with a better place to tell it, in the call that needs it.
-        let _ = self.upkeep(journal);
+        if is_owing {
+            let _ = self.upkeep(journal);
+        }
+        self.sync_if_due(journal);
+    }
+
+    /// Syncs what is not durable, if the interval of the policy is over.
+    fn sync_if_due(&self, journal: &Journal) {
+        if self.is_sync_due() {
+            let end = journal.end();
+            if end > journal.commit.durable() {
+                let _ = journal.wait(end);
+            }
+        }
     }
 
     /// One round of what is owed.
@@ -71,7 +86,8 @@ impl Shared {
         journal.adjust_spares()
     }
 
-    /// Makes room for a record that found none. Each call that returns without an error has made some.
+    /// Makes room for a record that found none. Each call that returns without an error has made
+    /// some.
     ///
     /// # Errors
     ///
@@ -111,8 +127,8 @@ impl Shared {
         }
     }
 
-    /// Carries the oldest segment to its end; whether it was released. Where there is no space even for
-    /// that, it is not.
+    /// Carries the oldest segment to its end; whether it was released. Where there is no space even
+    /// for that, it is not.
     fn carry_oldest(&self, journal: &Journal, carrier: &mut Carrier) -> Result<bool> {
         loop {
             match self.carry_step(journal, carrier) {
@@ -158,16 +174,12 @@ impl Shared {
 }
 
 impl Chores for Shared {
-    fn tend(&self, is_interval_over: bool) {
+    fn tend(&self) {
         let Some(journal) = &self.journal else { return };
-        // A failure that matters has poisoned the store, and "no space" is told to the call that needs it.
+        // A failure that matters has poisoned the store, and "no space" is told to the call that
+        // needs it.
         let _guard = self.guard();
         let _ = self.upkeep(journal);
-        if is_interval_over || self.is_sync_due() {
-            let end = journal.end();
-            if end > journal.commit.durable() {
-                let _ = journal.wait(end);
-            }
-        }
+        self.sync_if_due(journal);
     }
 }

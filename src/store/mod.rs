@@ -3,6 +3,7 @@
 mod adding;
 mod address;
 mod extras;
+mod forgetting;
 mod handle;
 mod living;
 mod maintenance;
@@ -14,8 +15,8 @@ mod shared;
 mod transact;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Bytes, Error, Result};
 use crate::ids::{Namespace, Owner};
@@ -25,17 +26,18 @@ use crate::recovery::{Progress, RecoveryReport};
 use crate::stats::Stats;
 use crate::storage::{FileStorage, Storage};
 use crate::store::shared::Shared;
+use crate::sync_policy::SyncPolicy;
 
 pub use adding::Outcome;
-pub use address::{IdState, Seen};
+pub use address::{Seen, State};
 pub use handle::{Cache, Ids};
 pub use reservation::{Confirmed, Reservation, Reserve};
 pub use transact::{OnDuplicate, Transaction};
 
 /// An open directory: the journal and all its caches.
 ///
-/// A handle may be cloned and shared. The store closes at [`close`](Store::close), or with its last handle
-/// (those of its caches count). While it is open nobody else can open the directory.
+/// A handle may be cloned and shared. The store closes at [`close`](Store::close), or with its last
+/// handle (those of its caches count). While it is open nobody else can open the directory.
 ///
 /// # Examples
 ///
@@ -139,9 +141,9 @@ impl Store {
         options: Options,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Store> {
-        let shared = opening::open(Arc::new(storage), options, progress)?;
+        let handle = opening::open(Arc::new(storage), options, progress)?;
         Ok(Store {
-            handle: Arc::new(Handle { shared }),
+            handle: Arc::new(handle),
         })
     }
 
@@ -151,18 +153,21 @@ impl Store {
     ///
     /// [`Error::Options`], [`Error::Limit`].
     pub fn in_memory(options: Options) -> Result<Store> {
-        let shared = opening::in_memory(options)?;
+        let handle = opening::in_memory(options)?;
         Ok(Store {
-            handle: Arc::new(Handle { shared }),
+            handle: Arc::new(handle),
         })
     }
 
     /// What recovery found and did.
     pub fn recovery(&self) -> &RecoveryReport {
-        &self.shared().report
+        static NOTHING: OnceLock<RecoveryReport> = OnceLock::new();
+        let report = self.shared().report.get();
+        report.unwrap_or_else(|| NOTHING.get_or_init(RecoveryReport::default))
     }
 
-    /// The cache of `address` for the IDs of its clients. No I/O; it exists from its first record on.
+    /// The cache of `address` for the IDs of its clients. No I/O; it exists from its first record
+    /// on.
     ///
     /// # Errors
     ///
@@ -229,8 +234,7 @@ impl Store {
             after = Some((last.namespace, last.name.clone()));
             for address in &addresses {
                 let state = address.state.lock();
-                let is_in_memory = shared.journal.is_none() && state.cache.last().0 > 0;
-                if state.exists() || is_in_memory || (shared.journal.is_none() && state.by_call) {
+                if state.exists() {
                     found.push(CacheInfo {
                         namespace: address.namespace,
                         address: Bytes::from(&*address.name),
@@ -261,22 +265,17 @@ impl Store {
     /// ```
     pub fn drop_cache(&self, address: impl AsRef<[u8]>) -> Receipt<bool> {
         let (shared, name) = (self.shared(), address.as_ref());
-        let mut existed = false;
-        let mut end = None;
-        for namespace in [Namespace::Client, Namespace::Bridge] {
-            let Some(address) = shared.registry.get(namespace, name) else {
-                continue;
-            };
-            match shared.drop_address(&address) {
-                Ok((did_exist, position)) => {
-                    existed |= did_exist;
-                    end = end.max(position);
-                }
-                Err(error) => return Receipt::failed(error),
-            }
-            shared.registry.let_go(&address);
+        let both = [Namespace::Client, Namespace::Bridge];
+        let found = both.map(|namespace| shared.registry.get(namespace, name));
+        let addresses: Vec<_> = found.into_iter().flatten().collect();
+        let placed = shared.drop_addresses(&addresses);
+        for address in &addresses {
+            shared.registry.let_go(address);
         }
-        shared.receipt(shared.check().map(|()| existed), end)
+        match placed {
+            Ok((existed, position)) => shared.receipt(Ok(existed), position),
+            Err(error) => Receipt::failed(error),
+        }
     }
 
     /// Begins a transaction, whose claims are `owner`'s.
@@ -284,7 +283,8 @@ impl Store {
         Transaction::begin(Arc::clone(&self.handle), on_duplicate, owner)
     }
 
-    /// A receipt for everything recorded so far: wait for it to have all of it on disk, under any policy.
+    /// A receipt for everything recorded so far: wait for it to have all of it on disk, under any
+    /// policy.
     ///
     /// # Examples
     ///
@@ -294,20 +294,25 @@ impl Store {
     /// let options = Options::default().sync_policy(SyncPolicy::Manual);
     /// let store = Store::open_on(MemoryStorage::default(), options, &mut |_| {})?;
     /// let _ = store.cache("orders")?.add("a")?;
-    /// store.sync().wait_synced()?;
+    /// store.sync().wait()?;
     /// # Ok(())
     /// # }
     /// ```
     pub fn sync(&self) -> Receipt<()> {
         let shared = self.shared();
         let end = shared.journal.as_ref().map(|journal| journal.end());
-        shared.receipt(shared.check(), end)
+        Receipt::new(
+            shared.check(),
+            shared.journal.as_ref(),
+            end,
+            SyncPolicy::Always,
+        )
     }
 
     /// Carries what lives together and gives all other space back, at once.
     ///
-    /// The journal does so by itself, at the pace of appends; this is for the moment after a large clear or
-    /// drop. Its work is in proportion to what lives.
+    /// The journal does so by itself, at the pace of appends; this is for the moment after a large
+    /// clear or drop. Its work is in proportion to what lives.
     ///
     /// # Errors
     ///

@@ -15,6 +15,7 @@ use crate::recovery::{
 };
 use crate::ring::Ring;
 use crate::storage::{Storage, StorageLock};
+use crate::store::Handle;
 use crate::store::address::{Address, Defined};
 use crate::store::extras::{Bookmark, Extras, Prepared};
 use crate::store::registry::Registry;
@@ -25,9 +26,12 @@ use crate::store_file::StoreCopy;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// A store without a directory.
-pub(crate) fn in_memory(options: Options) -> Result<Arc<Shared>> {
+pub(crate) fn in_memory(options: Options) -> Result<Handle> {
     options.validate()?;
-    Ok(Arc::new(Shared::new(without_journal(options, None))))
+    Ok(with_report(
+        Shared::new(without_journal(options, None)),
+        RecoveryReport::default(),
+    ))
 }
 
 fn without_journal(options: Options, lock: Option<Box<dyn StorageLock>>) -> Begin {
@@ -40,7 +44,6 @@ fn without_journal(options: Options, lock: Option<Box<dyn StorageLock>>) -> Begi
         timeline,
         extras: Extras::default(),
         carrier: Carrier::default(),
-        report: RecoveryReport::default(),
         lock,
     }
 }
@@ -50,7 +53,7 @@ pub(crate) fn open(
     storage: Arc<dyn Storage>,
     options: Options,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Arc<Shared>> {
+) -> Result<Handle> {
     options.validate()?;
     let began = options.clock.monotonic();
     let directory = Directory::new(storage);
@@ -64,16 +67,24 @@ pub(crate) fn open(
         Some(recovered) => recovered,
         None => make_store(&directory, &options, hasher.clone())?,
     };
-    let shared = assemble(directory, options, Some(lock), hasher, recovered)?;
-    let mut shared = Shared::new(shared);
-    let took = shared.timeline.monotonic().saturating_sub(began);
-    shared.report.took_milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    let mut shared = Arc::new(shared);
-    let changes = apply_settings(&shared)?;
-    if let Some(shared) = Arc::get_mut(&mut shared) {
-        shared.report.capacity_changes = changes;
+    let (begin, mut report) = assemble(directory, options, Some(lock), hasher, recovered)?;
+    // From here on whatever fails closes the store, which ends its keeper and its lock.
+    let handle = Handle {
+        shared: Arc::new(Shared::new(begin)),
+    };
+    report.capacity_changes = apply_settings(&handle.shared)?;
+    let took = handle.shared.timeline.monotonic().saturating_sub(began);
+    report.took_milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let _ = handle.shared.report.set(report);
+    Ok(handle)
+}
+
+/// A store that had nothing to recover.
+fn with_report(shared: Shared, report: RecoveryReport) -> Handle {
+    let _ = shared.report.set(report);
+    Handle {
+        shared: Arc::new(shared),
     }
-    Ok(shared)
 }
 
 /// With persistence off what the directory holds is in the way, unless it may be ended.
@@ -83,9 +94,10 @@ fn open_without_persistence(
     lock: Box<dyn StorageLock>,
     hasher: IdHasher,
     recovered: Option<Recovered<IdHasher>>,
-) -> Result<Arc<Shared>> {
+) -> Result<Handle> {
     let Some(recovered) = recovered.filter(|recovered| recovered.report.caches > 0) else {
-        return Ok(Arc::new(Shared::new(without_journal(options, Some(lock)))));
+        let shared = Shared::new(without_journal(options, Some(lock)));
+        return Ok(with_report(shared, RecoveryReport::default()));
     };
     if !options.end_stored_ids {
         let why = "the directory holds IDs; to end them, set end_stored_ids too";
@@ -98,15 +110,17 @@ fn open_without_persistence(
         keeper: false,
         ..options.clone()
     };
-    let shared = Arc::new(Shared::new(assemble(
-        directory, ending, None, hasher, recovered,
-    )?));
+    let shared = assemble(directory, ending, None, hasher, recovered)?.0;
+    let shared = Arc::new(Shared::new(shared));
     for address in shared.registry.numbered() {
-        let (_, _) = shared.drop_address(&address)?;
+        let (_, _) = shared.drop_addresses(&[address])?;
     }
     shared.compact()?;
     shared.close()?;
-    Ok(Arc::new(Shared::new(without_journal(options, Some(lock)))))
+    Ok(with_report(
+        Shared::new(without_journal(options, Some(lock))),
+        RecoveryReport::default(),
+    ))
 }
 
 fn lock(directory: &Directory, options: &Options) -> Result<Box<dyn StorageLock>> {
@@ -160,7 +174,7 @@ fn assemble(
     lock: Option<Box<dyn StorageLock>>,
     hasher: IdHasher,
     recovered: Recovered<IdHasher>,
-) -> Result<Begin> {
+) -> Result<(Begin, RecoveryReport)> {
     let Recovered {
         mut replayed,
         ring,
@@ -183,7 +197,6 @@ fn assemble(
         directory,
         store_file: OpenStoreFile::new(store.0, store.1),
         ring,
-        newest_time: newest,
         names_are_durable,
         live_bytes,
     };
@@ -196,7 +209,7 @@ fn assemble(
     let journal = Some(Arc::new(Journal::new(parts, settings)));
     let extras = extras(&mut replayed);
     let carrier = Carrier::new(replayed.copies);
-    Ok(Begin {
+    let begin = Begin {
         options,
         hasher,
         registry,
@@ -204,9 +217,9 @@ fn assemble(
         timeline,
         extras,
         carrier,
-        report,
         lock,
-    })
+    };
+    Ok((begin, report))
 }
 
 /// By how many milliseconds the clock is ahead of the newest time.

@@ -1,7 +1,8 @@
 //! All addresses of a store, by name and by number.
 //!
-//! A number is given again only when no record with it can be on disk: until the segment of the drop is
-//! released, the address keeps it, and counts its ordinals on from there (rule 12 of docs/design.md).
+//! A number is given again only when no record with it can be on disk: until the segment of the
+//! drop is released, the address keeps it, and counts its ordinals on from there (rule 12 of
+//! docs/design.md).
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -134,8 +135,8 @@ impl Registry {
         }
         let dropped = std::mem::take(&mut inner.dropped);
         for (segment, address) in dropped {
-            // Nobody else can get at the address but through this registry, whose lock is held: by name,
-            // by number and from this list.
+            // Nobody else can get at the address but through this registry, whose lock is held: by
+            // name, by number and from this list.
             let is_held = Arc::strong_count(&address) > 3;
             // An address locks itself before this registry, so that here it may only be tried.
             let Some(mut state) = address.state.try_lock() else {

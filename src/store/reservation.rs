@@ -56,9 +56,9 @@ impl Reservation {
         shared.check_id(id)?;
         let hash = shared.hash(id);
         let lease_end = lease.map(|lease| shared.timeline.monotonic().saturating_add(lease));
-        let bytes = match &shared.journal {
+        let (bytes, longest) = match &shared.journal {
             Some(_) => Shared::claim_bytes(&cache.address, id.len()),
-            None => 0,
+            None => (0, 0),
         };
         let (taken, position) = shared.with_room(Purpose::Ordinary, || {
             let mut state = cache.address.state.lock();
@@ -73,7 +73,7 @@ impl Reservation {
                 return Ok(((Taken::Pending(owner), None), false));
             }
             if let Some(journal) = &shared.journal {
-                journal.claim(bytes, bytes)?;
+                journal.claim(bytes, longest)?;
             }
             let token = shared.token();
             let claim = Claim {
@@ -125,8 +125,8 @@ impl Reservation {
         &self.id
     }
 
-    /// Records the ID: from now on it is known. Its space was set aside when it was claimed, so that this
-    /// never fails for want of space.
+    /// Records the ID: from now on it is known. Its space was set aside when it was claimed, so
+    /// that this never fails for want of space.
     ///
     /// # Examples
     ///

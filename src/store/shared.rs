@@ -2,8 +2,8 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::clock::Timeline;
@@ -27,6 +27,8 @@ pub(crate) type IdHasher = RandomState;
 /// See the head of this file.
 pub(crate) struct Shared {
     pub(crate) options: Options,
+    /// Whether the policy syncs by the clock.
+    pub(crate) has_interval: bool,
     pub(crate) hasher: IdHasher,
     pub(crate) registry: Registry,
     /// None in a store that is in memory only.
@@ -36,7 +38,7 @@ pub(crate) struct Shared {
     /// Where carrying stands; whoever holds it maintains the journal.
     pub(crate) maintenance: Mutex<Carrier>,
     pub(crate) keeper: Keeper,
-    pub(crate) report: RecoveryReport,
+    pub(crate) report: OnceLock<RecoveryReport>,
     pub(crate) counters: Counters,
     tokens: AtomicU64,
     is_closed: AtomicBool,
@@ -61,14 +63,15 @@ pub(crate) struct Begin {
     pub(crate) timeline: Timeline,
     pub(crate) extras: Extras,
     pub(crate) carrier: Carrier,
-    pub(crate) report: RecoveryReport,
     pub(crate) lock: Option<Box<dyn StorageLock>>,
 }
 
 impl Shared {
     pub(crate) fn new(begin: Begin) -> Shared {
         let last_sync = Mutex::new(begin.timeline.monotonic());
+        let has_interval = matches!(begin.options.sync_policy, SyncPolicy::Interval(_));
         Shared {
+            has_interval,
             options: begin.options,
             hasher: begin.hasher,
             registry: begin.registry,
@@ -77,7 +80,7 @@ impl Shared {
             extras: Mutex::new(begin.extras),
             maintenance: Mutex::new(begin.carrier),
             keeper: Keeper::default(),
-            report: begin.report,
+            report: OnceLock::new(),
             counters: Counters::default(),
             tokens: AtomicU64::new(1),
             is_closed: AtomicBool::new(false),

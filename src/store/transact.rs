@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use crate::claim::Claim;
 use crate::error::{Bytes, Error, RejectedBecause, Result};
-use crate::facade::MutexGuard;
 use crate::ids::{Owner, Position};
 use crate::journal::{Purpose, Refused};
 use crate::receipt::Receipt;
 use crate::record::{TransactionBody, definition_bytes, transaction_bytes};
 use crate::store::Handle;
 use crate::store::adding::Outcome;
-use crate::store::address::{Address, Seen, State};
+use crate::store::address::{Address, AddressState, Seen};
 use crate::store::handle::Cache;
 use crate::transaction::{Gathered, Sight, What};
 
@@ -26,8 +25,9 @@ pub enum OnDuplicate {
 
 /// Changes over any addresses of a store that are all known afterwards, or none.
 ///
-/// Inside it each call answers as if the calls before it had been made one by one, own evictions included;
-/// others see what it adds as pending until it commits. Dropping it rolls back, which changes nothing.
+/// Inside it each call answers as if the calls before it had been made one by one, own evictions
+/// included; others see what it adds as pending until it commits. Dropping it rolls back, which
+/// changes nothing.
 ///
 /// # Examples
 ///
@@ -86,7 +86,8 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// - [`Error::Limit`]: the ID is too long, or the transaction would be larger than a quarter of a
+    /// - [`Error::Limit`]: the ID is too long, or the transaction would be larger than a quarter of
+    /// a
     ///   segment. It is unchanged and may be committed as it is.
     /// - [`Error::NoSpace`]: the same; its space is set aside here, never at commit.
     /// - [`Error::ForeignCache`]: the cache is another store's.
@@ -128,7 +129,8 @@ impl Transaction {
         Ok(outcome)
     }
 
-    /// Removes `id` from `cache` when the transaction commits; whether it is known, as seen from inside.
+    /// Removes `id` from `cache` when the transaction commits; whether it is known, as seen from
+    /// inside.
     ///
     /// # Errors
     ///
@@ -159,8 +161,8 @@ impl Transaction {
 
     /// Records everything as one record. IDs take their place and time now, in the order added.
     ///
-    /// The receipt, also of an empty transaction, covers the sync of every duplicate that was answered. It
-    /// never fails for want of space.
+    /// The receipt, also of an empty transaction, covers the sync of every duplicate that was
+    /// answered. It never fails for want of space.
     pub fn commit(mut self) -> Receipt<()> {
         if let Some(error) = self.rejected.take() {
             return Receipt::failed(error);
@@ -205,7 +207,7 @@ impl Transaction {
     }
 
     /// What an add of `id` would answer now.
-    fn sight(&self, state: &mut State, at: usize, hash: u64, id: &[u8]) -> Outcome {
+    fn sight(&self, state: &mut AddressState, at: usize, hash: u64, id: &[u8]) -> Outcome {
         let capacity = state.cache.capacity();
         if capacity == 0 {
             return Outcome::Added;
@@ -237,7 +239,7 @@ impl Transaction {
     /// Claims `id` and gathers its add.
     fn gather(
         &mut self,
-        state: &mut State,
+        state: &mut AddressState,
         at: usize,
         hash: u64,
         id: &[u8],
@@ -295,23 +297,6 @@ impl Transaction {
         self.claimed_bytes += claimed;
         self.element_bytes += bytes;
         Ok(())
-    }
-
-    /// All its addresses, locked in an order that is the same for every transaction.
-    pub(super) fn lock<'a>(addresses: &'a [Arc<Address>]) -> Vec<MutexGuard<'a, State>> {
-        let mut order: Vec<usize> = (0..addresses.len()).collect();
-        let key = |at: &usize| {
-            addresses
-                .get(*at)
-                .map(|address| Arc::as_ptr(address).addr())
-        };
-        order.sort_unstable_by_key(key);
-        let mut locked: Vec<(usize, MutexGuard<'a, State>)> = order
-            .into_iter()
-            .filter_map(|at| Some((at, addresses.get(at)?.state.lock())))
-            .collect();
-        locked.sort_unstable_by_key(|(at, _)| *at);
-        locked.into_iter().map(|(_, state)| state).collect()
     }
 }
 

@@ -135,6 +135,12 @@ fn every_kind(directory: &Path) {
     let mut two = Segment::new(2, 1);
     two.record(16, END_OF_GROUP, &[&long(1)]);
     two.record(7, END_OF_GROUP, &[address, &word(0), &long(7), time]);
+    let other = [&word(4)[..], &word(1), &long(9)].concat();
+    two.record(
+        7,
+        END_OF_GROUP,
+        &[address, &word(1), &long(8), time, &other],
+    );
     two.finish(directory);
 }
 
@@ -171,6 +177,8 @@ unknown ---e - - kind 200 -
 seal ---e - - to segment 2 of salt 0000000000000007 -
 release ---e - - all before segment 1 -
 drop ---e client/orders - incarnation 0, all below 7 T
+drop ---e client/orders - incarnation 1, all below 8 T
+drop #4 incarnation 1, all below 9
 ";
 
 #[test]
@@ -204,7 +212,7 @@ fn every_kind_is_shown_as_json() {
         .map(|record| record["kind_number"].as_u64().unwrap())
         .collect();
     let expected = [
-        8, 1, 1, 2, 3, 4, 5, 9, 10, 10, 11, 12, 13, 6, 14, 200, 15, 16, 7,
+        8, 1, 1, 2, 3, 4, 5, 9, 10, 10, 11, 12, 13, 6, 14, 200, 15, 16, 7, 7,
     ];
     assert_eq!(kinds, expected);
     let fields = [
@@ -221,6 +229,11 @@ fn every_kind_is_shown_as_json() {
         (16, "next_segment", "2"),
         (17, "oldest_needed", "1"),
         (18, "incarnation", "0"),
+        (
+            19,
+            "other",
+            "{\"address_number\":4,\"floor\":9,\"incarnation\":1}",
+        ),
     ];
     for (index, field, value) in fields {
         assert_eq!(

@@ -15,7 +15,7 @@ fn write(store: &Store, is_done: &AtomicBool) -> u64 {
         for address in ["orders", "bills", "notes"] {
             let cache = store.cache(address).unwrap();
             for _ in 0..7 {
-                cache.add(format!("id-{count}")).unwrap();
+                let _ = cache.add(format!("id-{count}")).unwrap();
                 count += 1;
             }
             cache.remove(format!("id-{}", count - 3)).wait().unwrap();
@@ -32,7 +32,7 @@ fn write(store: &Store, is_done: &AtomicBool) -> u64 {
 fn beside(options: Options) {
     let place = Place::new();
     let store = place.open(options.id_cache_size(30));
-    store.cache("orders").unwrap().add("first").unwrap();
+    let _ = store.cache("orders").unwrap().add("first").unwrap();
     let is_done = AtomicBool::new(false);
     let count = std::thread::scope(|scope| {
         let writer = scope.spawn(|| write(&store, &is_done));

@@ -100,11 +100,11 @@ fn fill(store: &Store, rounds: u32) {
     let bills = store.cache("bills").unwrap();
     orders.set_capacity(7).wait().unwrap();
     for round in 0..rounds {
-        orders.add(format!("order-{round}")).unwrap();
-        bridge.add(format!("bridged-{round}")).unwrap();
+        let _ = orders.add(format!("order-{round}")).unwrap();
+        let _ = bridge.add(format!("bridged-{round}")).unwrap();
         if round % 10 == 3 {
             let mut transaction = store.begin(OnDuplicate::Skip, Owner(1));
-            transaction.add(&bills, format!("bill-{round}")).unwrap();
+            let _ = transaction.add(&bills, format!("bill-{round}")).unwrap();
             transaction
                 .remove(&orders, format!("order-{round}"))
                 .unwrap();

@@ -208,7 +208,7 @@ fn every_byte_of_ids_and_addresses_is_shown_plainly() {
     for address in [&hostile[..], marks, b"0x41", b"", b"a \"quoted\" \\ one"] {
         let cache = store.cache(address).unwrap();
         for id in [&hostile[..], marks, b"0x41", b"", b"\x1b[2J", b"\"\\"] {
-            cache.add(id).unwrap();
+            let _ = cache.add(id).unwrap();
         }
     }
     store.close().unwrap();
@@ -237,7 +237,7 @@ fn a_closed_pipe_is_no_error() {
     let store = place.open(Options::default());
     let cache = store.cache_in(Namespace::Client, "orders").unwrap();
     for number in 0..20_000 {
-        cache.submit(format!("order-{number}"));
+        cache.submit(format!("order-{number}")).detach();
     }
     drop(cache);
     store.close().unwrap();

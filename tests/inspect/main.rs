@@ -29,7 +29,7 @@ fn killed() -> MemoryStorage {
     let store = open(&storage, options().id_cache_size(30)).unwrap();
     for number in 0..150 {
         let cache = store.cache(format!("address-{}", number % 3)).unwrap();
-        cache.add(format!("id-{number}")).unwrap();
+        let _ = cache.add(format!("id-{number}")).unwrap();
     }
     copy(&storage)
 }

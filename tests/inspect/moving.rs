@@ -122,7 +122,7 @@ fn a_large_segment_that_is_written_over_meanwhile_is_told_and_read_again() {
     let store = open(&storage, large).unwrap();
     let cache = store.cache("orders").unwrap();
     for id in 0..3_000 {
-        cache.add(format!("id-{id}")).unwrap();
+        let _ = cache.add(format!("id-{id}")).unwrap();
     }
     let file = storage.open("slot-000000").unwrap();
     let mut bytes = [0; 64];

@@ -3,7 +3,7 @@
 //! Bytes of callers stand in a field of their name if all are printable ASCII, else as hex in one
 //! whose name ends in `_hex`.
 
-use idjournal::inspect::{Element, Item, Record};
+use idjournal::inspect::{Dropped, Element, Item, Record};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::records::{Shown, namespace_name, place};
@@ -65,11 +65,16 @@ impl JsonRecord<'_> {
                 value(map, add.value)
             }
             Record::Clear { floor, .. } => map.serialize_entry("floor", &floor.0),
-            Record::Drop {
-                incarnation, floor, ..
-            } => {
-                map.serialize_entry("incarnation", incarnation)?;
-                map.serialize_entry("floor", &floor.0)
+            Record::Drop { dropped, other, .. } => {
+                map.serialize_entry("incarnation", &dropped.incarnation)?;
+                map.serialize_entry("floor", &dropped.floor.0)?;
+                other.iter().try_for_each(|other| {
+                    let other = JsonDropped {
+                        record: self,
+                        dropped: *other,
+                    };
+                    map.serialize_entry("other", &other)
+                })
             }
             Record::Definition(definition) => {
                 map.serialize_entry("namespace", namespace_name(definition.namespace))?;
@@ -178,6 +183,21 @@ impl Serialize for JsonRecord<'_> {
         if let Some(time) = common.time {
             map.serialize_entry("time", &time::text(time))?;
         }
+        map.end()
+    }
+}
+
+struct JsonDropped<'a> {
+    record: &'a JsonRecord<'a>,
+    dropped: Dropped,
+}
+
+impl Serialize for JsonDropped<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.record.address(&mut map, self.dropped.address)?;
+        map.serialize_entry("incarnation", &self.dropped.incarnation)?;
+        map.serialize_entry("floor", &self.dropped.floor.0)?;
         map.end()
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use idjournal::Namespace;
-use idjournal::inspect::{Element, Finding, Inspection, Item, Names, Record};
+use idjournal::inspect::{Dropped, Element, Finding, Inspection, Item, Names, Record};
 use idjournal::{Ordinal, Ticks};
 
 use crate::arguments::Arguments;
@@ -49,9 +49,10 @@ impl Shown<'_> {
     fn has_record(&self, record: &Record<'_>) -> bool {
         match record {
             Record::Add(add) | Record::Renew { add, .. } => self.has(add.address),
-            Record::Remove { address, .. }
-            | Record::Clear { address, .. }
-            | Record::Drop { address, .. } => self.has(*address),
+            Record::Remove { address, .. } | Record::Clear { address, .. } => self.has(*address),
+            Record::Drop { dropped, other, .. } => {
+                self.has(dropped.address) || other.is_some_and(|other| self.has(other.address))
+            }
             Record::Definition(definition) => self.arguments.shows(definition.name),
             Record::Transaction { elements, .. } | Record::Prepare { elements, .. } => {
                 self.arguments.address.is_none() || { *elements }
@@ -191,9 +192,8 @@ pub(crate) fn place(record: &Record<'_>) -> Common {
             ordinal,
             time,
         } => common(Some(*address), Some(*ordinal), time),
-        Record::Clear { address, time, .. } | Record::Drop { address, time, .. } => {
-            common(Some(*address), None, time)
-        }
+        Record::Clear { address, time, .. } => common(Some(*address), None, time),
+        Record::Drop { dropped, time, .. } => common(Some(dropped.address), None, time),
         Record::Definition(definition) => common(Some(definition.address), None, &definition.time),
         Record::Transaction { time, .. }
         | Record::Prepare { time, .. }
@@ -229,20 +229,17 @@ pub(crate) fn namespace_name(namespace: Namespace) -> &'static str {
 
 /// What stands in the place of the ID.
 fn content(line: &mut Line, record: &Record<'_>) {
-    let mut put = |text: String| line.text(&text);
     match record {
         Record::Add(add) | Record::Renew { add, .. } => line.bytes(add.id),
-        Record::Clear { floor, .. } => put(format!("all below {floor}")),
-        Record::Drop {
-            incarnation, floor, ..
-        } => put(format!("incarnation {incarnation}, all below {floor}")),
+        Record::Clear { floor, .. } => line.text(&format!("all below {floor}")),
+        Record::Drop { dropped, .. } => self::dropped(line, dropped),
         Record::Definition(definition) => {
             let origin = if definition.by_call {
                 "call"
             } else {
                 "settings"
             };
-            put(format!(
+            line.text(&format!(
                 "capacity {} by {origin}, age {}, incarnation {}, floor {}, last {}",
                 definition.capacity,
                 definition.max_age,
@@ -251,7 +248,9 @@ fn content(line: &mut Line, record: &Record<'_>) {
                 definition.last,
             ));
         }
-        Record::Transaction { elements, .. } => put(format!("{} changes", (*elements).count())),
+        Record::Transaction { elements, .. } => {
+            line.text(&format!("{} changes", (*elements).count()))
+        }
         Record::Prepare {
             owner,
             transaction,
@@ -272,11 +271,18 @@ fn content(line: &mut Line, record: &Record<'_>) {
         }
         Record::RollBack { transaction, .. } => line.bytes(transaction),
         Record::Bookmark { name, .. } => line.bytes(name),
-        Record::Seal { number, salt } => put(format!("to segment {number} of salt {salt:016x}")),
-        Record::Release { oldest } => put(format!("all before segment {oldest}")),
-        Record::Skipped { kind } => put(format!("kind {kind}")),
-        _ => put(String::from("-")),
+        Record::Seal { number, salt } => {
+            line.text(&format!("to segment {number} of salt {salt:016x}"))
+        }
+        Record::Release { oldest } => line.text(&format!("all before segment {oldest}")),
+        Record::Skipped { kind } => line.text(&format!("kind {kind}")),
+        _ => line.text("-"),
     }
+}
+
+fn dropped(line: &mut Line, dropped: &Dropped) {
+    let (incarnation, floor) = (dropped.incarnation, dropped.floor);
+    line.text(&format!("incarnation {incarnation}, all below {floor}"));
 }
 
 /// The lines below that of the record.
@@ -304,6 +310,16 @@ fn more(
             value(line, add.value, output)
         }
         Record::Bookmark { value: bytes, .. } => value(line, Some(bytes), output),
+        Record::Drop {
+            other: Some(other), ..
+        } => {
+            below(line, "drop");
+            line.column(ADDRESS);
+            address(line, shown.names, other.address);
+            line.column(ID);
+            dropped(line, other);
+            output.line(line)
+        }
         Record::Transaction { elements, .. } | Record::Prepare { elements, .. } => {
             for element in elements
                 .clone()

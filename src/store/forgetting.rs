@@ -1,0 +1,247 @@
+//! Remove, clear, drop and capacities: what ends IDs, each as one record. All under the lock of the
+//! address.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::ids::{Ordinal, Position};
+use crate::journal::{Appended, Purpose, Refused};
+use crate::record::{Definition, Dropped, Record};
+use crate::store::adding::{Placed, signed};
+use crate::store::address::{Address, AddressState, lock_all};
+use crate::store::shared::Shared;
+
+impl Shared {
+    /// Removes `id` if it is known.
+    pub(crate) fn remove(
+        self: &Arc<Self>,
+        address: &Arc<Address>,
+        id: &[u8],
+    ) -> Result<Placed<bool>> {
+        self.check()?;
+        self.check_id(id)?;
+        let hash = self.hash(id);
+        self.with_room(Purpose::Freeing, || {
+            let mut state = address.state.lock();
+            let Some(ordinal) = state.cache.find(hash, id) else {
+                return Ok(((false, self.last_change(&state)), false));
+            };
+            let (Some(journal), Some(number)) = (&self.journal, state.number) else {
+                state.cache.remove(ordinal);
+                return Ok(((true, None), false));
+            };
+            let freed = state
+                .cache
+                .get(ordinal)
+                .map_or(0, |known| known.record_bytes);
+            let record = Record::Remove {
+                address: number,
+                ordinal,
+                time: self.now(),
+            };
+            let live = |_| -signed(freed);
+            let appended = journal.append(&record, false, Purpose::Freeing, live)?;
+            state.cache.remove(ordinal);
+            state.last_change = appended.end;
+            Ok(((true, Some(appended.end)), appended.is_owing))
+        })
+    }
+
+    /// What an answer waits for that says "not there": the last change of the address.
+    pub(crate) fn last_change(&self, state: &AddressState) -> Option<Position> {
+        let journal = self.journal.as_ref()?;
+        (state.last_change > journal.commit.durable()).then_some(state.last_change)
+    }
+
+    /// Forgets all that is recorded of an address; how many IDs that were.
+    pub(crate) fn clear(self: &Arc<Self>, address: &Arc<Address>) -> Result<Placed<u64>> {
+        self.check()?;
+        let mut forgotten = None;
+        let placed = self.with_room(Purpose::Freeing, || {
+            let mut state = address.state.lock();
+            let count = state.cache.len();
+            if count == 0 {
+                return Ok(((0, self.last_change(&state)), false));
+            }
+            let floor = Ordinal(state.cache.last().0 + 1);
+            let (Some(journal), Some(number)) = (&self.journal, state.number) else {
+                forgotten = Some(state.cache.forget_below(floor));
+                return Ok(((count, None), false));
+            };
+            let freed = state.cache.live_bytes();
+            let record = Record::Clear {
+                address: number,
+                floor,
+                time: self.now(),
+            };
+            let live = |_| -signed(freed);
+            let appended = journal.append(&record, false, Purpose::Freeing, live)?;
+            forgotten = Some(state.cache.forget_below(floor));
+            state.forgot(floor, appended.end);
+            Ok(((count, Some(appended.end)), appended.is_owing))
+        });
+        // The memory of what was forgotten goes outside of the lock.
+        drop(forgotten);
+        placed
+    }
+
+    /// Ends the addresses, those of one name in its namespaces, as one record; whether one existed.
+    pub(crate) fn drop_addresses(
+        self: &Arc<Self>,
+        addresses: &[Arc<Address>],
+    ) -> Result<Placed<bool>> {
+        self.check()?;
+        let mut forgotten = Vec::new();
+        let placed = self.with_room(Purpose::Freeing, || {
+            let mut states = lock_all(addresses);
+            let existed = states.iter().any(|state| state.exists());
+            let Some(journal) = &self.journal else {
+                for state in states.iter_mut() {
+                    state.end(self.options.new_capacity());
+                }
+                return Ok(((existed, None), false));
+            };
+            let mut dropped = states.iter().filter_map(|state| state.dropped());
+            let Some(first) = dropped.next() else {
+                let last = states.iter().map(|state| self.last_change(state)).max();
+                return Ok(((false, last.flatten()), false));
+            };
+            let (other, time) = (dropped.next(), self.now());
+            drop(dropped);
+            let freed: u64 = states.iter().map(|state| state.all_live_bytes()).sum();
+            let record = Record::Drop {
+                dropped: first,
+                other,
+                time,
+            };
+            let live = |_| -signed(freed);
+            let appended = journal.append(&record, false, Purpose::Freeing, live)?;
+            for (address, state) in addresses.iter().zip(states.iter_mut()) {
+                let Some(dropped) = state.dropped() else {
+                    continue;
+                };
+                forgotten.push(state.cache.forget_below(dropped.floor));
+                forgotten.push(state.cache.set_capacity(self.options.new_capacity()));
+                state.forgot(dropped.floor, appended.end);
+                state.defined = None;
+                state.by_call = false;
+                state.incarnation = dropped.incarnation.saturating_add(1);
+                self.registry.dropped(address, appended.end.segment());
+            }
+            Ok(((existed, Some(appended.end)), appended.is_owing))
+        });
+        drop(forgotten);
+        placed
+    }
+
+    /// Sets the capacity of an address; how many live IDs that forgets.
+    pub(crate) fn set_capacity(
+        self: &Arc<Self>,
+        address: &Arc<Address>,
+        capacity: u64,
+        by_call: bool,
+    ) -> Result<Placed<u64>> {
+        self.check()?;
+        let max = crate::format::CAPACITY_MAX;
+        if capacity > max {
+            return Err(Error::Limit {
+                limit: "capacity",
+                max,
+                actual: capacity,
+            });
+        }
+        let mut forgotten = None;
+        let placed = self.with_room(Purpose::Ordinary, || {
+            let mut state = address.state.lock();
+            let before = (state.cache.capacity(), state.by_call, state.cache.len());
+            if (before.0, before.1) == (capacity, by_call) {
+                return Ok(((0, self.last_change(&state)), false));
+            }
+            let Some(journal) = &self.journal else {
+                forgotten = Some(state.cache.set_capacity(capacity));
+                state.by_call = by_call;
+                return Ok(((before.2 - state.cache.len(), None), false));
+            };
+            let appended = self.define_capacity(address, &mut state, capacity, by_call)?;
+            let gone = state.cache.set_capacity(capacity);
+            state.by_call = by_call;
+            journal.change_live(-signed(gone.bytes));
+            forgotten = Some(gone);
+            let floor = state.cache.floor();
+            state.forgot(floor, appended.end);
+            let count = before.2 - state.cache.len();
+            Ok(((count, Some(appended.end)), appended.is_owing))
+        });
+        drop(forgotten);
+        placed
+    }
+
+    /// Writes the definition that an address will have with another capacity: one record that
+    /// raises a floor, so that growing revives nothing (rule 12 of docs/design.md).
+    fn define_capacity(
+        &self,
+        address: &Arc<Address>,
+        state: &mut AddressState,
+        capacity: u64,
+        by_call: bool,
+    ) -> std::result::Result<Appended, Refused> {
+        let Some(journal) = &self.journal else {
+            return Err(Refused::NoRoom);
+        };
+        let number = match state.number {
+            Some(number) => number,
+            None => self
+                .registry
+                .assign(address, self.options.limits.addresses)?,
+        };
+        state.number = Some(number);
+        let last = state.cache.last();
+        let kept = state.cache.capacity().min(capacity);
+        let floor = state.cache.floor().0.max((last.0 + 1).saturating_sub(kept));
+        let mut record = self.definition(address, state, number);
+        if let Record::Definition(definition) = &mut record {
+            *definition = Definition {
+                by_call,
+                capacity,
+                floor: Ordinal(floor),
+                ..*definition
+            };
+        }
+        let before = state.defined.map_or(0, |defined| defined.bytes);
+        let live = |bytes| signed(bytes) - signed(before);
+        let appended = journal.append(&record, false, Purpose::Ordinary, live)?;
+        state.set_defined(&appended);
+        Ok(appended)
+    }
+}
+
+impl AddressState {
+    /// What a drop says of this address; none if it has no definition.
+    fn dropped(&self) -> Option<Dropped> {
+        let (Some(_), Some(address)) = (self.defined, self.number) else {
+            return None;
+        };
+        let floor = Ordinal(self.cache.last().0 + 1);
+        let incarnation = self.incarnation;
+        Some(Dropped {
+            address,
+            incarnation,
+            floor,
+        })
+    }
+
+    /// Bytes of everything that lives of it in the journal.
+    fn all_live_bytes(&self) -> u64 {
+        self.defined
+            .map_or(0, |defined| defined.bytes + self.cache.live_bytes())
+    }
+
+    /// Forgets everything but claims, in a store that is in memory only.
+    fn end(&mut self, capacity: u64) {
+        let claims = std::mem::take(&mut self.claims);
+        *self = AddressState {
+            claims,
+            ..AddressState::new(capacity)
+        };
+    }
+}

@@ -1,0 +1,104 @@
+//! What a seed of the crash loop decides about disk and store, and what was looked at.
+
+use idjournal::SyncPolicy;
+
+use super::generator::Generator;
+use super::media::Media;
+use super::operation::Profile;
+
+/// What a seed decides about the disk and the store.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    pub segment_bytes: u64,
+    pub sector_bytes: usize,
+    pub policy: SyncPolicy,
+    pub profile: Profile,
+}
+
+impl Geometry {
+    pub fn of(seed: u64) -> Geometry {
+        let mut generator = Generator::of_part(seed, 2);
+        let segment_bytes = [1024, 1024, 2048, 4096][generator.below(4)];
+        let sector_bytes = [128, 256, 512][generator.below(3)];
+        let policy = [SyncPolicy::Always, SyncPolicy::Manual][generator.below(2)];
+        let settings = [2, 3, 7][generator.below(3)];
+        let caches = [1, 2, 6][generator.below(3)];
+        let profile = Profile {
+            caches,
+            drops: true,
+            ids: [3, 6, 14][generator.below(3)],
+            settings,
+            changes_settings: false,
+            reopens: true,
+        };
+        Geometry {
+            segment_bytes,
+            sector_bytes,
+            policy,
+            profile,
+        }
+    }
+}
+
+/// What was looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Power cuts and kills recovered from.
+    pub states: u64,
+    /// Of these, power cuts within a recovery.
+    pub nested: u64,
+    /// Of these, kills of the process.
+    pub kills: u64,
+    /// Recoveries that found less than everything issued, and more than what was acknowledged.
+    pub between: u64,
+    /// Lives that ended with a failed call of the disk.
+    pub failures: u64,
+    /// Clean closes whose bytes were compared with those after another open.
+    pub closes: u64,
+    /// Calls of the store.
+    pub operations: u64,
+    /// Segments begun.
+    pub segments: u64,
+    /// Of these, such as took the slot of an earlier one.
+    pub reuses: u64,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: &Counts) {
+        self.states += other.states;
+        self.nested += other.nested;
+        self.kills += other.kills;
+        self.between += other.between;
+        self.failures += other.failures;
+        self.closes += other.closes;
+        self.operations += other.operations;
+        self.segments += other.segments;
+        self.reuses += other.reuses;
+    }
+
+    /// Counts the segments that are in `after` and were not in `before`.
+    pub fn count_segments(&mut self, before: &Media, after: &Media) {
+        let slots = after
+            .names()
+            .iter()
+            .filter(|name| name.starts_with("slot-"))
+            .count() as u64;
+        let begun = newest_number(after).saturating_sub(newest_number(before));
+        self.segments += begun;
+        self.reuses += begun.saturating_sub(slots);
+    }
+}
+
+/// The highest segment number that a header in this directory holds.
+fn newest_number(media: &Media) -> u64 {
+    let numbers = media.names().into_iter().filter_map(|name| {
+        let content = media.content(&name).ok()?;
+        let number = content.get(NUMBER_OFFSET..NUMBER_OFFSET + 8)?;
+        let number = u64::from_le_bytes(number.try_into().ok()?);
+        content.starts_with(b"idjsegmt").then_some(number)
+    });
+    numbers.max().unwrap_or(0)
+}
+
+/// Where docs/format.md puts the number in a segment's header.
+const NUMBER_OFFSET: usize = 48;

@@ -1,0 +1,83 @@
+//! What tests share: a seeded generator, the simulated disk, the reference model, scripts.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(unreachable_pub, reason = "shared modules of test programs")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "numbers of tests are small"
+)]
+
+pub mod crash;
+mod crash_check;
+pub mod crash_geometry;
+mod disk_calls;
+pub mod generator;
+pub mod media;
+mod media_file;
+pub mod model;
+pub mod operation;
+mod places;
+pub mod recorded;
+pub mod runner;
+pub mod simulated;
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use idjournal::{Clock, Entropy};
+use parking_lot::Mutex;
+
+use generator::Generator;
+
+/// A clock that goes on by a millisecond whenever it is asked.
+#[derive(Default)]
+pub struct CountingClock(AtomicU64);
+
+impl CountingClock {
+    fn next(&self) -> Duration {
+        Duration::from_millis(1_700_000_000_000 + self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Clock for CountingClock {
+    fn wall(&self) -> Duration {
+        self.next()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.next()
+    }
+}
+
+/// Random bytes that a seed decides.
+pub struct SeededEntropy(Mutex<Generator>);
+
+impl SeededEntropy {
+    pub fn new(seed: u64) -> SeededEntropy {
+        SeededEntropy(Mutex::new(Generator::of_part(seed, 0xe7)))
+    }
+}
+
+impl Entropy for SeededEntropy {
+    fn fill(&self, bytes: &mut [u8]) -> io::Result<()> {
+        self.0.lock().fill(bytes);
+        Ok(())
+    }
+}
+
+/// A number from the environment, for running more or one case again.
+pub fn number_from(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    let text = text.trim();
+    let number = match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    Some(number.unwrap_or_else(|_| panic!("{variable} is not a number: {text}")))
+}

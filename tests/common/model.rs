@@ -1,0 +1,347 @@
+//! The reference model: what each call must answer, from plain lists.
+//!
+//! A cache is a list of places in order, in which a remove leaves a hole; claims are held apart. An
+//! open transaction is the list of its changes, and its view is what a commit right now would
+//! leave. Slow, and meant to be obviously right.
+//!
+//! Caches are numbers into [`CACHES`], IDs numbers into [`pool`].
+
+use std::collections::BTreeMap;
+
+use super::places::Places;
+use super::recorded::{Answer, CACHES, Recorded, pool};
+
+#[derive(Clone, Debug)]
+enum Change {
+    Add {
+        cache: usize,
+        id: u8,
+    },
+    /// Ends a recorded place.
+    Remove {
+        cache: usize,
+        ordinal: u64,
+    },
+    /// Ends the place that an add of the same transaction takes.
+    RemoveOwn {
+        cache: usize,
+        change: usize,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct OpenTransaction {
+    is_skipping: bool,
+    owner: u64,
+    changes: Vec<Change>,
+    claims: Vec<(usize, u8)>,
+    is_rejected: bool,
+}
+
+/// The model of a store.
+#[derive(Clone, Debug)]
+pub struct Model {
+    settings: u64,
+    caches: Vec<Places>,
+    claims: BTreeMap<(usize, u8), u64>,
+    reservations: Vec<Option<(usize, u8)>>,
+    transactions: Vec<OpenTransaction>,
+}
+
+impl Model {
+    /// A new store in which new caches have this capacity.
+    pub fn new(settings: u64) -> Model {
+        Model {
+            settings,
+            caches: CACHES.iter().map(|_| Places::new(settings)).collect(),
+            claims: BTreeMap::new(),
+            reservations: Vec::new(),
+            transactions: Vec::new(),
+        }
+    }
+
+    /// Open it again: what was only claimed is gone, and the capacity from settings may be another.
+    pub fn reopen(&mut self, settings: u64) {
+        self.claims.clear();
+        self.reservations.clear();
+        self.transactions.clear();
+        self.settings = settings;
+        for cache in self.caches.iter_mut().filter(|cache| !cache.is_set_by_call) {
+            if cache.capacity != settings {
+                cache.resize(settings);
+            }
+        }
+    }
+
+    pub fn add(&mut self, cache: usize, id: u8) -> Answer {
+        self.look(cache, id).unwrap_or_else(|| {
+            self.caches[cache].append(id);
+            Answer::Added
+        })
+    }
+
+    /// Why an ID cannot be added; capacity 0 accepts everything.
+    fn look(&self, cache: usize, id: u8) -> Option<Answer> {
+        let places = &self.caches[cache];
+        if places.capacity == 0 {
+            return None;
+        }
+        if let Some(ordinal) = places.ordinal(id) {
+            return Some(Answer::Duplicate(places.adds_left(ordinal)));
+        }
+        self.claims
+            .get(&(cache, id))
+            .map(|owner| Answer::Pending(*owner))
+    }
+
+    pub fn reserve(&mut self, cache: usize, id: u8, owner: u64) -> Answer {
+        self.look(cache, id).unwrap_or_else(|| {
+            let is_claimed = self.caches[cache].capacity > 0;
+            if is_claimed {
+                self.claims.insert((cache, id), owner);
+            }
+            self.reservations.push(is_claimed.then_some((cache, id)));
+            Answer::Reserved
+        })
+    }
+
+    pub fn reservations(&self) -> usize {
+        self.reservations.len()
+    }
+
+    pub fn confirm(&mut self, which: usize) -> Answer {
+        if let Some((cache, id)) = self.reservations.swap_remove(which) {
+            self.claims.remove(&(cache, id));
+            if self.caches[cache].ordinal(id).is_none() {
+                self.caches[cache].append(id);
+            }
+        }
+        Answer::Recorded
+    }
+
+    pub fn release(&mut self, which: usize) -> Answer {
+        if let Some(claim) = self.reservations.swap_remove(which) {
+            self.claims.remove(&claim);
+        }
+        Answer::Done
+    }
+
+    /// The claim stays, without a guard.
+    pub fn keep(&mut self, which: usize) -> Answer {
+        self.reservations.swap_remove(which);
+        Answer::Done
+    }
+
+    pub fn begin(&mut self, is_skipping: bool, owner: u64) -> Answer {
+        let (changes, claims) = (Vec::new(), Vec::new());
+        let transaction = OpenTransaction {
+            is_skipping,
+            owner,
+            changes,
+            claims,
+            is_rejected: false,
+        };
+        self.transactions.push(transaction);
+        Answer::Done
+    }
+
+    pub fn transactions(&self) -> usize {
+        self.transactions.len()
+    }
+
+    pub fn transaction_add(&mut self, which: usize, cache: usize, id: u8) -> Answer {
+        if self.caches[cache].capacity == 0 {
+            return Answer::Added;
+        }
+        let is_known = self.view(which).0[cache].ordinal(id).is_some();
+        let transaction = &mut self.transactions[which];
+        let is_own = transaction.claims.contains(&(cache, id));
+        if is_known {
+            transaction.is_rejected |= !transaction.is_skipping;
+            return Answer::DuplicateInside;
+        }
+        if let Some(owner) = self.claims.get(&(cache, id)).filter(|_| !is_own) {
+            transaction.is_rejected |= !transaction.is_skipping;
+            return Answer::Pending(*owner);
+        }
+        if !is_own {
+            transaction.claims.push((cache, id));
+            self.claims.insert((cache, id), transaction.owner);
+        }
+        transaction.changes.push(Change::Add { cache, id });
+        Answer::Added
+    }
+
+    /// About how many bytes the record of a transaction has for its changes.
+    pub fn transaction_bytes(&self, which: usize) -> usize {
+        let changes = self
+            .transactions
+            .get(which)
+            .map_or(&[][..], |open| &open.changes);
+        let bytes = changes.iter().map(|change| match change {
+            Change::Add { id, .. } => 17 + pool()[usize::from(*id)].len(),
+            Change::Remove { .. } | Change::RemoveOwn { .. } => 13,
+        });
+        bytes.sum()
+    }
+
+    pub fn transaction_remove(&mut self, which: usize, cache: usize, id: u8) -> Answer {
+        let (view, ordinals) = self.view(which);
+        let Some(ordinal) = view[cache].ordinal(id) else {
+            return Answer::Truth(false);
+        };
+        let mut own = self.transactions[which].changes.iter().zip(&ordinals);
+        let own = own.position(|(change, place)| {
+            matches!(change, Change::Add { cache: other, .. } if *other == cache)
+                && *place == Some(ordinal)
+        });
+        let change = match own {
+            Some(change) => Change::RemoveOwn { cache, change },
+            None => Change::Remove { cache, ordinal },
+        };
+        self.transactions[which].changes.push(change);
+        Answer::Truth(true)
+    }
+
+    pub fn is_rejected(&self, which: usize) -> bool {
+        self.transactions[which].is_rejected
+    }
+
+    /// How it looks from inside: every add that was answered "added" has its place.
+    fn view(&self, which: usize) -> (Vec<Places>, Vec<Option<u64>>) {
+        let mut view = self.caches.clone();
+        let ordinals = apply(&mut view, &self.transactions[which].changes, |_, _| true);
+        (view, ordinals)
+    }
+
+    pub fn commit(&mut self, which: usize) -> Answer {
+        let is_rejected = self.is_rejected(which);
+        if !is_rejected {
+            // Others had their say meanwhile: what is known by now is left as it is.
+            let is_new = |places: &Places, id| places.ordinal(id).is_none();
+            apply(&mut self.caches, &self.transactions[which].changes, is_new);
+        }
+        self.roll_back(which);
+        if is_rejected {
+            Answer::Rejected
+        } else {
+            Answer::Done
+        }
+    }
+
+    pub fn roll_back(&mut self, which: usize) -> Answer {
+        for claim in self.transactions.swap_remove(which).claims {
+            self.claims.remove(&claim);
+        }
+        Answer::Done
+    }
+
+    pub fn remove(&mut self, cache: usize, id: u8) -> Answer {
+        let ordinal = self.caches[cache].ordinal(id);
+        if let Some(ordinal) = ordinal {
+            self.caches[cache].blank(ordinal);
+        }
+        Answer::Truth(ordinal.is_some())
+    }
+
+    pub fn clear(&mut self, cache: usize) -> Answer {
+        let ended = self.length(cache);
+        self.caches[cache].forget_all();
+        Answer::Count(ended)
+    }
+
+    /// Ends both caches of the address; the next record there begins anew.
+    pub fn drop_address(&mut self, address: usize) -> Answer {
+        let mut was_there = false;
+        for cache in &mut self.caches[2 * address..2 * address + 2] {
+            was_there |= cache.is_recorded;
+            cache.forget_all();
+            cache.is_recorded = false;
+            cache.is_set_by_call = false;
+            cache.capacity = self.settings;
+        }
+        Answer::Truth(was_there)
+    }
+
+    pub fn set_capacity(&mut self, cache: usize, capacity: u64) -> Answer {
+        let places = &mut self.caches[cache];
+        places.resize(capacity);
+        places.is_recorded = true;
+        places.is_set_by_call = true;
+        Answer::Done
+    }
+
+    pub fn contains(&self, cache: usize, id: u8) -> Answer {
+        Answer::Truth(self.caches[cache].ordinal(id).is_some())
+    }
+
+    pub fn state(&self, cache: usize, id: u8) -> Answer {
+        let places = &self.caches[cache];
+        if let Some(ordinal) = places.ordinal(id) {
+            return Answer::Duplicate(places.adds_left(ordinal));
+        }
+        // Also with capacity 0, which accepts what is pending.
+        let owner = self.claims.get(&(cache, id));
+        owner.map_or(Answer::Absent, |owner| Answer::Pending(*owner))
+    }
+
+    pub fn length(&self, cache: usize) -> u64 {
+        self.caches[cache].live().count() as u64
+    }
+
+    pub fn capacity(&self, cache: usize) -> u64 {
+        self.caches[cache].capacity
+    }
+
+    /// The whole recorded state: capacity, and each ID with the adds it has left, oldest first.
+    pub fn recorded(&self) -> Recorded {
+        let caches = self.caches.iter().enumerate();
+        let caches = caches.map(|(at, places)| {
+            let live = places
+                .live()
+                .map(|(ordinal, id)| (pool()[usize::from(id)].clone(), places.adds_left(ordinal)));
+            let (namespace, address) = CACHES[at];
+            (
+                (address.to_vec(), namespace),
+                places.capacity,
+                live.collect(),
+            )
+        });
+        Recorded::new(self.settings, caches)
+    }
+
+    /// The fingerprint of [`Model::recorded`].
+    pub fn fingerprint(&self) -> u64 {
+        self.recorded().fingerprint()
+    }
+}
+
+/// Applies changes one by one, the adds that `is_new` is true for; returns where the ID of each stands.
+fn apply(
+    caches: &mut [Places],
+    changes: &[Change],
+    is_new: impl Fn(&Places, u8) -> bool,
+) -> Vec<Option<u64>> {
+    let lasts: Vec<u64> = caches.iter().map(|places| places.last).collect();
+    let mut ordinals: Vec<Option<u64>> = Vec::new();
+    for change in changes {
+        let mut taken = None;
+        match *change {
+            Change::Add { cache, id } if is_new(&caches[cache], id) => {
+                // An own add that was pushed out stays so, also if others make the window larger.
+                caches[cache].forget_place(id, lasts[cache] + 1);
+                taken = caches[cache].append(id);
+            }
+            // A removal later in the transaction then means the place where the ID stands.
+            Change::Add { cache, id } => taken = caches[cache].ordinal(id),
+            Change::Remove { cache, ordinal } => caches[cache].blank(ordinal),
+            Change::RemoveOwn { cache, change } => {
+                if let Some(ordinal) = ordinals[change] {
+                    caches[cache].blank(ordinal);
+                }
+            }
+        }
+        ordinals.push(taken);
+    }
+    ordinals
+}

@@ -1,0 +1,222 @@
+//! One call of a test's script: how scripts are made, printed, and run on the model.
+
+use super::generator::Generator;
+use super::model::Model;
+use super::recorded::{Answer, CACHES, pool};
+
+/// A call; `which` numbers are taken modulo what is open, and a call without a target does nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Add {
+        cache: usize,
+        id: u8,
+    },
+    Submit {
+        cache: usize,
+        id: u8,
+    },
+    Reserve {
+        cache: usize,
+        id: u8,
+        owner: u64,
+    },
+    Confirm {
+        which: usize,
+    },
+    Release {
+        which: usize,
+    },
+    Keep {
+        which: usize,
+    },
+    Begin {
+        is_skipping: bool,
+        owner: u64,
+    },
+    TransactionAdd {
+        which: usize,
+        cache: usize,
+        id: u8,
+    },
+    TransactionRemove {
+        which: usize,
+        cache: usize,
+        id: u8,
+    },
+    Commit {
+        which: usize,
+    },
+    RollBack {
+        which: usize,
+    },
+    Remove {
+        cache: usize,
+        id: u8,
+    },
+    Clear {
+        cache: usize,
+    },
+    Drop {
+        address: usize,
+    },
+    SetCapacity {
+        cache: usize,
+        capacity: u64,
+    },
+    Contains {
+        cache: usize,
+        id: u8,
+    },
+    State {
+        cache: usize,
+        id: u8,
+    },
+    Compact,
+    Sync,
+    /// Ends all handles, after a `close` or without, and opens again.
+    Reopen {
+        is_closed: bool,
+        settings: u64,
+    },
+}
+
+/// What a script is made of.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    pub caches: usize,
+    pub ids: usize,
+    /// The capacity of new caches; reopening changes it if `changes_settings`.
+    pub settings: u64,
+    pub changes_settings: bool,
+    pub reopens: bool,
+    pub drops: bool,
+}
+
+impl Operation {
+    /// The next call of a script.
+    pub fn generate(generator: &mut Generator, profile: &Profile) -> Operation {
+        let cache = generator.below(profile.caches);
+        let id = generator.below(profile.ids.min(pool().len())) as u8;
+        let owner = 1 + generator.below(3) as u64;
+        let which = generator.below(6);
+        match generator.below(1000) {
+            0..250 => Operation::Add { cache, id },
+            250..400 => Operation::Submit { cache, id },
+            400..460 => Operation::Reserve { cache, id, owner },
+            460..500 => Operation::Confirm { which },
+            500..515 => Operation::Release { which },
+            515..520 => Operation::Keep { which },
+            520..560 => Operation::Begin {
+                is_skipping: generator.per_cent(60),
+                owner,
+            },
+            560..700 => Operation::TransactionAdd { which, cache, id },
+            700..735 => Operation::TransactionRemove { which, cache, id },
+            735..770 => Operation::Commit { which },
+            770..780 => Operation::RollBack { which },
+            780..850 => Operation::Remove { cache, id },
+            850..868 => Operation::Clear { cache },
+            868..880 if profile.drops => Operation::Drop {
+                address: generator.below(profile.caches.div_ceil(2)),
+            },
+            880..905 => Operation::SetCapacity {
+                cache,
+                capacity: generator.below(8) as u64,
+            },
+            905..930 => Operation::Contains { cache, id },
+            930..955 => Operation::State { cache, id },
+            955..960 => Operation::Compact,
+            960..980 => Operation::Sync,
+            _ if profile.reopens => {
+                let settings = if profile.changes_settings && generator.per_cent(20) {
+                    generator.below(8) as u64
+                } else {
+                    profile.settings
+                };
+                Operation::Reopen {
+                    is_closed: generator.per_cent(50),
+                    settings,
+                }
+            }
+            _ => Operation::Add { cache, id },
+        }
+    }
+
+    /// What the model answers.
+    pub fn run_on(&self, model: &mut Model) -> Answer {
+        let (claims, open) = (model.reservations(), model.transactions());
+        match *self {
+            Operation::Add { cache, id } | Operation::Submit { cache, id } => model.add(cache, id),
+            Operation::Reserve { cache, id, owner } => model.reserve(cache, id, owner),
+            Operation::Confirm { which } if claims > 0 => model.confirm(which % claims),
+            Operation::Release { which } if claims > 0 => model.release(which % claims),
+            Operation::Keep { which } if claims > 0 => model.keep(which % claims),
+            Operation::Begin { is_skipping, owner } => model.begin(is_skipping, owner),
+            Operation::TransactionAdd { which, cache, id } if open > 0 => {
+                model.transaction_add(which % open, cache, id)
+            }
+            Operation::TransactionRemove { which, cache, id } if open > 0 => {
+                model.transaction_remove(which % open, cache, id)
+            }
+            Operation::Commit { which } if open > 0 => model.commit(which % open),
+            Operation::RollBack { which } if open > 0 => model.roll_back(which % open),
+            Operation::Remove { cache, id } => model.remove(cache, id),
+            Operation::Clear { cache } => model.clear(cache),
+            Operation::Drop { address } => model.drop_address(address),
+            Operation::SetCapacity { cache, capacity } => model.set_capacity(cache, capacity),
+            Operation::Contains { cache, id } => model.contains(cache, id),
+            Operation::State { cache, id } => model.state(cache, id),
+            Operation::Reopen { settings, .. } => {
+                model.reopen(settings);
+                Answer::Done
+            }
+            _ => Answer::Done,
+        }
+    }
+
+    /// Runs it on the model after the store has answered; says what differs, if anything.
+    ///
+    /// A change that would make a transaction larger than a record may be refused: then it is not
+    /// part of the transaction, or, at commit, nothing of it happens.
+    pub fn agree(&self, model: &mut Model, from_store: &Answer) -> Result<(), String> {
+        let open = model.transactions().max(1);
+        if *from_store == Answer::TooLarge {
+            match *self {
+                Operation::TransactionAdd { which, .. }
+                | Operation::TransactionRemove { which, .. }
+                    if model.transaction_bytes(which % open) + LARGEST_CHANGE > SURELY_FITS =>
+                {
+                    return Ok(());
+                }
+                Operation::Commit { which }
+                    if model.transaction_bytes(which % open) > SURELY_FITS =>
+                {
+                    model.roll_back(which % open);
+                    return Ok(());
+                }
+                _ => return Err("over a limit, though it is small".to_owned()),
+            }
+        }
+        let from_model = self.run_on(model);
+        if from_model == *from_store {
+            return Ok(());
+        }
+        Err(format!(
+            "the store answers {from_store:?}, the model {from_model:?}"
+        ))
+    }
+}
+
+/// A quarter of the smallest segment, less what frame, time and count of a transaction take.
+const SURELY_FITS: usize = 256 - 16 - 12 - 7;
+const LARGEST_CHANGE: usize = 57;
+
+/// A script as one line per call.
+pub fn print(script: &[Operation]) -> String {
+    let lines = script.iter().enumerate();
+    lines
+        .map(|(at, operation)| format!("  {at:3}: {operation:?}\n"))
+        .collect()
+}
+
+const _: () = assert!(CACHES.len() == 6);

@@ -1,0 +1,132 @@
+//! What stores and models are compared by: answers of calls and recorded states.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use idjournal::{Cache, Namespace, State, Store};
+
+use super::generator::mix;
+
+/// The caches that tests use: three addresses in two namespaces.
+pub const CACHES: [(Namespace, &[u8]); 6] = [
+    (Namespace::Client, b"a"),
+    (Namespace::Bridge, b"a"),
+    (Namespace::Client, b"orders.\xff\x00"),
+    (Namespace::Bridge, b"orders.\xff\x00"),
+    (Namespace::Client, b"z"),
+    (Namespace::Bridge, b"z"),
+];
+
+/// The IDs that tests use, 0 to 40 bytes long.
+pub fn pool() -> &'static [Vec<u8>] {
+    static POOL: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+        let lengths = [0, 1, 2, 3, 7, 8, 9, 16, 21, 31, 36, 36, 39, 40];
+        let ids = lengths.iter().enumerate();
+        ids.map(|(at, length)| vec![b'A' + at as u8; *length])
+            .collect()
+    });
+    &POOL
+}
+
+/// What a call answers, for comparing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Added,
+    /// Known, with so many adds left.
+    Duplicate(u64),
+    /// Known within a transaction, whose places are not yet decided.
+    DuplicateInside,
+    Pending(u64),
+    Reserved,
+    Recorded,
+    Absent,
+    Truth(bool),
+    Count(u64),
+    Done,
+    Rejected,
+    /// Over a limit; nothing was done.
+    TooLarge,
+    Failed(String),
+}
+
+type RecordedCache = ((Vec<u8>, Namespace), u64, Vec<(Vec<u8>, u64)>);
+
+/// A recorded state that stores and models can be compared by; empty caches that are as new ones
+/// are left out, since a cache without a record is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded(Vec<RecordedCache>);
+
+impl Recorded {
+    pub fn new(settings: u64, caches: impl Iterator<Item = RecordedCache>) -> Recorded {
+        let is_told = |cache: &RecordedCache| cache.1 != settings || !cache.2.is_empty();
+        let mut caches: Vec<_> = caches.filter(is_told).collect();
+        caches.sort_by(|one, other| one.0.cmp(&other.0));
+        Recorded(caches)
+    }
+
+    /// The recorded state of a store: all of it must be reachable through `caches`.
+    pub fn of_store(store: &Store, settings: u64) -> Recorded {
+        let infos = store.caches(None, usize::MAX);
+        let caches = infos.into_iter().map(|info| {
+            let address = info.address.0.to_vec();
+            let live = match store.cache_in(info.namespace, &address) {
+                Ok(cache) => cache.ids().map(|id| adds_left(&cache, id)).collect(),
+                Err(error) => vec![(error.to_string().into_bytes(), 0)],
+            };
+            ((address, info.namespace), info.capacity, live)
+        });
+        Recorded::new(settings, caches)
+    }
+
+    pub fn fingerprint(&self) -> u64 {
+        let hash_bytes = |hash: u64, bytes: &[u8]| {
+            bytes
+                .iter()
+                .fold(mix(hash ^ bytes.len() as u64), |hash, byte| {
+                    (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+                })
+        };
+        let mut hash = 0;
+        for ((address, namespace), capacity, ids) in &self.0 {
+            hash = hash_bytes(mix(hash ^ *namespace as u64), address);
+            hash = mix(hash ^ capacity) ^ ids.len() as u64;
+            for (id, adds_left) in ids {
+                hash = mix(hash_bytes(hash, id) ^ adds_left);
+            }
+        }
+        mix(hash)
+    }
+}
+
+fn adds_left(cache: &Cache, id: Vec<u8>) -> (Vec<u8>, u64) {
+    let adds_left = match cache.state(&id) {
+        State::Known(seen) | State::Unsynced(seen) => seen.adds_left,
+        State::Absent | State::Pending(_) => u64::MAX,
+    };
+    (id, adds_left)
+}
+
+impl fmt::Display for Recorded {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for ((address, namespace), capacity, ids) in &self.0 {
+            write!(
+                formatter,
+                "    {} {namespace:?} capacity {capacity}:",
+                address.escape_ascii()
+            )?;
+            for (id, adds_left) in ids {
+                write!(formatter, " {}({adds_left})", name_of(id))?;
+            }
+            writeln!(formatter)?;
+        }
+        Ok(())
+    }
+}
+
+/// A short name for an ID of the pool.
+pub fn name_of(id: &[u8]) -> String {
+    match pool().iter().position(|other| other == id) {
+        Some(at) => format!("i{at}"),
+        None => format!("?{}", id.escape_ascii()),
+    }
+}

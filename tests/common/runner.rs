@@ -1,0 +1,278 @@
+//! Runs scripts on a store and keeps what a caller would hold: handles, reservations, transactions,
+//! receipts that are not waited for yet.
+
+use idjournal::{
+    Cache, Confirmed, Error, OnDuplicate, Outcome, Owner, Receipt, Reservation, Reserve, Result,
+    Seen, State, Store, Transaction,
+};
+
+use super::operation::Operation;
+use super::recorded::{Answer, CACHES, pool};
+
+type Waiter = Box<dyn FnOnce(bool) -> Result<()> + Send>;
+/// Opens the store again, with this capacity for new caches.
+pub type Opener = Box<dyn FnMut(u64) -> Result<Store>>;
+
+/// A caller of a store.
+pub struct Runner {
+    opener: Opener,
+    store: Option<Store>,
+    caches: Vec<Cache>,
+    reservations: Vec<Reservation>,
+    transactions: Vec<Transaction>,
+    waiting: Vec<Waiter>,
+    newly_held: usize,
+}
+
+impl Runner {
+    /// Opens a store; `opener` is given the capacity of new caches.
+    pub fn open(mut opener: Opener, settings: u64) -> Result<Runner> {
+        let store = opener(settings)?;
+        let caches = handles(&store)?;
+        Ok(Runner {
+            opener,
+            store: Some(store),
+            caches,
+            reservations: Vec::new(),
+            transactions: Vec::new(),
+            waiting: Vec::new(),
+            newly_held: 0,
+        })
+    }
+
+    pub fn store(&self) -> &Store {
+        self.store.as_ref().expect("a store is open between calls")
+    }
+
+    pub fn length(&self, cache: usize) -> u64 {
+        self.caches[cache].len()
+    }
+
+    pub fn capacity(&self, cache: usize) -> u64 {
+        self.caches[cache].capacity()
+    }
+
+    /// How many receipts the last call left to wait for: 0 or 1.
+    pub fn newly_held(&self) -> usize {
+        self.newly_held
+    }
+
+    /// Waits for all receipts since the last time, and for the disk if told so; the first error.
+    pub fn settle(&mut self, is_synced: bool) -> Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let results: Vec<_> = waiting
+            .into_iter()
+            .map(|waiter| waiter(is_synced))
+            .collect();
+        results.into_iter().collect()
+    }
+
+    /// Ends everything without an order to close: the last handle closes the store.
+    pub fn abandon(&mut self) {
+        self.waiting.clear();
+        self.reservations.clear();
+        self.transactions.clear();
+        self.caches.clear();
+        self.store = None;
+    }
+
+    pub fn close(&mut self) -> Result<()> {
+        self.waiting.clear();
+        self.reservations.clear();
+        self.transactions.clear();
+        let result = self.store().close();
+        self.abandon();
+        result
+    }
+
+    pub fn run(&mut self, operation: &Operation) -> Answer {
+        self.newly_held = 0;
+        let (claims, open) = (self.reservations.len(), self.transactions.len());
+        match *operation {
+            Operation::Add { cache, id } => match self.caches[cache].add(bytes(id)) {
+                Ok(outcome) => of_outcome(&outcome),
+                Err(error) => failed(&error),
+            },
+            Operation::Submit { cache, id } => {
+                let receipt = self.caches[cache].submit(bytes(id));
+                self.hold(receipt, of_outcome)
+            }
+            Operation::Reserve { cache, id, owner } => self.reserve(cache, id, owner),
+            Operation::Confirm { which } if claims > 0 => {
+                let receipt = self.reservations.swap_remove(which % claims).confirm();
+                self.hold(receipt, |confirmed| match confirmed {
+                    Confirmed::Recorded => Answer::Recorded,
+                    Confirmed::LeaseLost => Answer::Failed("lease lost".to_owned()),
+                })
+            }
+            Operation::Release { which } if claims > 0 => {
+                self.reservations.swap_remove(which % claims).release();
+                Answer::Done
+            }
+            Operation::Keep { which } if claims > 0 => {
+                self.reservations.swap_remove(which % claims).keep();
+                Answer::Done
+            }
+            Operation::Begin { is_skipping, owner } => {
+                let on = if is_skipping {
+                    OnDuplicate::Skip
+                } else {
+                    OnDuplicate::Reject
+                };
+                let transaction = self.store().begin(on, Owner(owner));
+                self.transactions.push(transaction);
+                Answer::Done
+            }
+            Operation::TransactionAdd { which, cache, id } if open > 0 => {
+                let transaction = &mut self.transactions[which % open];
+                match transaction.add(&self.caches[cache], bytes(id)) {
+                    Ok(Outcome::Duplicate(_)) => Answer::DuplicateInside,
+                    Ok(outcome) => of_outcome(&outcome),
+                    Err(error) => failed(&error),
+                }
+            }
+            Operation::TransactionRemove { which, cache, id } if open > 0 => {
+                let transaction = &mut self.transactions[which % open];
+                of_result(
+                    transaction
+                        .remove(&self.caches[cache], bytes(id))
+                        .map(Answer::Truth),
+                )
+            }
+            Operation::Commit { which } if open > 0 => {
+                let receipt = self.transactions.swap_remove(which % open).commit();
+                self.hold(receipt, |()| Answer::Done)
+            }
+            Operation::RollBack { which } if open > 0 => {
+                self.transactions.swap_remove(which % open).rollback();
+                Answer::Done
+            }
+            Operation::Remove { cache, id } => {
+                let receipt = self.caches[cache].remove(bytes(id));
+                self.hold(receipt, |was_there| Answer::Truth(*was_there))
+            }
+            Operation::Clear { cache } => {
+                let receipt = self.caches[cache].clear();
+                self.hold(receipt, |ended| Answer::Count(*ended))
+            }
+            Operation::Drop { address } => {
+                let receipt = self.store().drop_cache(CACHES[2 * address].1);
+                self.hold(receipt, |was_there| Answer::Truth(*was_there))
+            }
+            Operation::SetCapacity { cache, capacity } => {
+                let receipt = self.caches[cache].set_capacity(capacity);
+                self.hold(receipt, |()| Answer::Done)
+            }
+            Operation::Contains { cache, id } => {
+                of_result(self.caches[cache].contains(bytes(id)).map(Answer::Truth))
+            }
+            Operation::State { cache, id } => match self.caches[cache].state(bytes(id)) {
+                State::Absent => Answer::Absent,
+                State::Pending(owner) => Answer::Pending(owner.0),
+                State::Unsynced(seen) | State::Known(seen) => Answer::Duplicate(seen.adds_left),
+            },
+            Operation::Compact => of_result(self.store().compact().map(|()| Answer::Done)),
+            Operation::Sync => of_result(self.store().sync().wait().map(|()| Answer::Done)),
+            Operation::Reopen {
+                is_closed,
+                settings,
+            } => self.reopen(is_closed, settings),
+            _ => Answer::Done,
+        }
+    }
+
+    fn reserve(&mut self, cache: usize, id: u8, owner: u64) -> Answer {
+        match self.caches[cache].reserve_as(bytes(id), Owner(owner), None) {
+            Ok(Reserve::Reserved(reservation)) => {
+                self.reservations.push(reservation);
+                Answer::Reserved
+            }
+            Ok(Reserve::Duplicate(receipt)) => {
+                self.hold(receipt, |seen: &Seen| Answer::Duplicate(seen.adds_left))
+            }
+            Ok(Reserve::Pending(owner)) => Answer::Pending(owner.0),
+            Err(error) => failed(&error),
+        }
+    }
+
+    fn reopen(&mut self, is_closed: bool, settings: u64) -> Answer {
+        if is_closed {
+            if let Err(error) = self.close() {
+                return failed(&error);
+            }
+        } else {
+            self.abandon();
+        }
+        match (self.opener)(settings).and_then(|store| Ok((handles(&store)?, store))) {
+            Ok((caches, store)) => {
+                self.caches = caches;
+                self.store = Some(store);
+                Answer::Done
+            }
+            Err(error) => failed(&error),
+        }
+    }
+
+    fn hold<T: Send + 'static>(
+        &mut self,
+        receipt: Receipt<T>,
+        answer: impl Fn(&T) -> Answer,
+    ) -> Answer {
+        let answer = match receipt.outcome() {
+            Ok(outcome) => answer(outcome),
+            Err(error) => return failed(error),
+        };
+        self.newly_held = 1;
+        self.waiting.push(Box::new(move |is_synced| {
+            if is_synced {
+                receipt.wait_synced()
+            } else {
+                receipt.wait()
+            }
+            .map(drop)
+        }));
+        answer
+    }
+}
+
+fn handles(store: &Store) -> Result<Vec<Cache>> {
+    CACHES
+        .iter()
+        .map(|(namespace, address)| store.cache_in(*namespace, address))
+        .collect()
+}
+
+fn bytes(id: u8) -> &'static [u8] {
+    &pool()[usize::from(id)]
+}
+
+fn of_outcome(outcome: &Outcome) -> Answer {
+    match outcome {
+        Outcome::Added => Answer::Added,
+        Outcome::Duplicate(seen) => Answer::Duplicate(seen.adds_left),
+        Outcome::Pending(owner) => Answer::Pending(owner.0),
+    }
+}
+
+fn of_result(result: Result<Answer>) -> Answer {
+    result.unwrap_or_else(|error| failed(&error))
+}
+
+fn failed(error: &Error) -> Answer {
+    match error {
+        Error::Rejected { .. } => Answer::Rejected,
+        Error::Limit { .. } => Answer::TooLarge,
+        other => Answer::Failed(chain(other)),
+    }
+}
+
+/// An error with all its sources.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
+}
