@@ -52,6 +52,7 @@ mod error;
 mod facade;
 mod format;
 mod ids;
+pub mod inspect;
 mod journal;
 mod keeper;
 mod options;
