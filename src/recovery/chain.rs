@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::directory::slot_name;
 use crate::error::{DamageReason, Error, Result};
-use crate::format::records_offset;
 use crate::ids::{Position, SegmentNumber};
 use crate::record::Stop;
 use crate::recovery::classify::{Found, Role, Verdict, classify};
@@ -176,7 +175,7 @@ impl<'a> Slots<'a> {
         let has_bad_header = self
             .all
             .iter()
-            .any(|facts| facts.header.is_none() && facts.has_bytes());
+            .any(|facts| facts.header.is_none() && !facts.is_blank);
         let reason = match same_number {
             Some(header) if header.identity != self.store.identity => DamageReason::OtherStore,
             Some(_) => DamageReason::OtherLife,
@@ -227,6 +226,9 @@ impl<'a> Slots<'a> {
         let previous = (header.previous, header.previous_salt);
         self.find(previous)?;
         if !self.is_begun(previous)? {
+            // What would have shown it begun may not be there at all.
+            let (_, header) = self.find(previous)?;
+            self.find((header.previous, header.previous_salt))?;
             let (segment, reason) = (previous.0, DamageReason::NotLinked);
             return Err(Error::Damaged {
                 segment,
@@ -316,13 +318,6 @@ impl<'a> Slots<'a> {
                 })
             }
         }
-    }
-}
-
-impl SlotFacts {
-    /// Whether it is long enough for a segment.
-    fn has_bytes(&self) -> bool {
-        self.bytes > records_offset(crate::format::SEGMENT_BYTES_MIN)
     }
 }
 

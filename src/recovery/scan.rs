@@ -23,6 +23,8 @@ pub(crate) struct SlotFacts {
     /// Length of the file.
     pub(crate) bytes: u64,
     pub(crate) header: Option<SegmentHeader>,
+    /// Whether it begins in zeros, as a slot that was never used does.
+    pub(crate) is_blank: bool,
     /// Why there is no header: a newer format, with what tells it.
     pub(crate) newer: Option<(&'static str, u64)>,
 }
@@ -88,13 +90,17 @@ pub(crate) fn read_slot(directory: &Directory, slot: Slot) -> Result<SlotFacts> 
         file,
         bytes,
         header: None,
+        is_blank: true,
         newer: None,
     };
     // A whole block: the header of a newer version may be longer.
-    let read = |offset| -> Result<Parsed<SegmentHeader>> {
+    let mut is_blank = true;
+    let mut read = |offset| -> Result<Parsed<SegmentHeader>> {
         let mut block = [0; HEADER_BLOCK_BYTES_MAX];
         let count = read_full(&*facts.file, offset, &mut block).map_err(failed)?;
-        Ok(SegmentHeader::parse(block.get(..count).unwrap_or_default()))
+        let block = block.get(..count).unwrap_or_default();
+        is_blank &= block.iter().all(|byte| *byte == 0);
+        Ok(SegmentHeader::parse(block))
     };
     let first = read(0)?;
     // Where copy 1 stands is told by the length of the file, or by copy 0 if that length is wrong.
@@ -110,6 +116,7 @@ pub(crate) fn read_slot(directory: &Directory, slot: Slot) -> Result<SlotFacts> 
     } else {
         Parsed::NotValid
     };
+    facts.is_blank = is_blank;
     for parsed in [first, second] {
         match parsed {
             Parsed::Valid(header)
