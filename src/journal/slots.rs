@@ -259,6 +259,19 @@ impl Journal {
         self.inner.lock().writer.is_some()
     }
 
+    /// Whether an ordinary record may begin this life without taking the last slot for good.
+    pub(crate) fn may_begin(&self) -> bool {
+        let inner = self.inner.lock();
+        let slots = inner.ring.free_count(self.segment_bytes);
+        slots > 1 || inner.space.live_bytes() <= self.fresh_room() / 4
+    }
+
+    /// Whether there is a next segment, and a slot beside it.
+    pub(crate) fn has_spare(&self) -> bool {
+        let inner = self.inner.lock();
+        inner.next.is_some() && inner.ring.free_count(self.segment_bytes) > 0
+    }
+
     /// Whether the active segment has one to be sealed to.
     pub(crate) fn has_next(&self) -> bool {
         self.inner.lock().next.is_some()
