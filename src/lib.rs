@@ -80,7 +80,7 @@ pub use recovery::{CapacityChange, Progress, RecoveryReport, SegmentReport, Tail
 pub use stats::{CacheStats, Stats};
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageFile, StorageLock, Writes};
 pub use store::{
-    Cache, CacheInfo, Confirmed, IdState, Ids, OnDuplicate, Outcome, Reservation, Reserve, Seen,
+    Cache, CacheInfo, Confirmed, Ids, OnDuplicate, Outcome, Reservation, Reserve, Seen, State,
     Store, Transaction,
 };
 pub use sync_policy::SyncPolicy;

@@ -227,7 +227,7 @@ fn hash_at(changes: &[Change], place: u32) -> u64 {
 #[derive(Default)]
 pub(crate) struct Settling {
     last: u64,
-    /// Ordinals given to own adds, by index; 0 where nothing is added.
+    /// Where the ID of each own add stands, by index; 0 where nothing is stored.
     given: Vec<Ordinal>,
     removed: HashSet<Ordinal>,
 }
@@ -252,7 +252,9 @@ impl Settling {
             ordinal.0 + cache.capacity() > self.last && !self.removed.contains(&ordinal)
         };
         if cache.capacity() == 0 || known.is_some_and(still_lives) || own.is_some_and(still_lives) {
-            self.given.push(Ordinal(0));
+            // A removal inside the transaction then means the place where the ID stands.
+            let stands = own.filter(|own| still_lives(*own)).or(known);
+            self.given.push(stands.unwrap_or_default());
             return None;
         }
         self.last += 1;
@@ -260,7 +262,7 @@ impl Settling {
         Some(Ordinal(self.last))
     }
 
-    /// The ordinal that the `index`th own add was given.
+    /// Where the ID of the `index`th own add stands.
     pub(crate) fn given(&self, index: u64) -> Option<Ordinal> {
         let at = usize::try_from(index.checked_sub(1)?).ok()?;
         self.given

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use idjournal::{
-    Confirmed, IdState, MemoryStorage, Namespace, OnDuplicate, Options, Outcome, Owner, Reserve,
+    Confirmed, MemoryStorage, Namespace, OnDuplicate, Options, Outcome, Owner, Reserve, State,
     Store,
 };
 
@@ -34,7 +34,7 @@ fn ids_are_known_after_reopening_and_the_window_goes_on() {
     assert_eq!((orders.len(), orders.capacity()), (3, 3));
     assert!(is_added(orders.add("a").unwrap()));
     assert!(!orders.contains("b").unwrap());
-    assert!(matches!(orders.state("c"), IdState::Known(seen) if seen.adds_left == 1));
+    assert!(matches!(orders.state("c"), State::Known(seen) if seen.adds_left == 1));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! the kind known, is the content possible.
 
 use super::body::{Cursor, Elements, Ordinals};
-use super::{Add, Decoded, Definition, Record, Seed, Stop};
+use super::{Add, Decoded, Definition, Dropped, Record, Seed, Stop};
 use crate::format::{ADDRESS_BYTES_MAX, CAPACITY_MAX, ID_BYTES_MAX, UNIT_BYTES, flag, frame, kind};
 use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
 
@@ -211,6 +211,14 @@ fn whole_add<'a>(body: &mut Cursor<'a>, kind: u8) -> Result<Record<'a>, Stop> {
     }))
 }
 
+fn dropped(body: &mut Cursor<'_>) -> Result<Dropped, Stop> {
+    Ok(Dropped {
+        address: body.u32()?,
+        incarnation: body.u32()?,
+        floor: body.place()?,
+    })
+}
+
 fn other<'a>(body: &mut Cursor<'a>, kind: u8, here: SegmentNumber) -> Result<Record<'a>, Stop> {
     Ok(match kind {
         kind::REMOVE => {
@@ -231,12 +239,16 @@ fn other<'a>(body: &mut Cursor<'a>, kind: u8, here: SegmentNumber) -> Result<Rec
             }
         }
         kind::DROP => {
-            let (address, incarnation) = (body.u32()?, body.u32()?);
+            let (dropped, time) = (dropped(body)?, Ticks(body.u64()?));
+            let other = if body.0.is_empty() {
+                None
+            } else {
+                Some(self::dropped(body)?)
+            };
             Record::Drop {
-                address,
-                incarnation,
-                floor: body.place()?,
-                time: Ticks(body.u64()?),
+                dropped,
+                other,
+                time,
             }
         }
         kind::DEFINITION => definition(body)?,

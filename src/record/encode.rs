@@ -5,7 +5,7 @@
 
 use super::body::{long_length, value_length};
 use super::length::{SHORT_ADD_BODY_BYTES, body_bytes, framed_bytes, value_of};
-use super::{Add, Definition, Record, Seed, low_32};
+use super::{Add, Definition, Dropped, Record, Seed, low_32};
 use crate::format::{ID_BYTES_MAX, UNIT_BYTES, flag, frame, kind};
 use crate::ids::{Namespace, Ordinal, Position, Ticks};
 
@@ -206,15 +206,15 @@ fn put_body(out: &mut Vec<u8>, record: &Record<'_>) {
             out.extend_from_slice(add.id);
         }
         Record::Drop {
-            address,
-            incarnation,
-            floor,
+            dropped,
+            other,
             time,
         } => {
-            put_u32(out, *address);
-            put_u32(out, *incarnation);
-            put_u64(out, floor.0);
+            put_dropped(out, dropped);
             put_u64(out, time.0);
+            if let Some(other) = other {
+                put_dropped(out, other);
+            }
         }
         Record::Definition(definition) => put_definition(out, definition),
         Record::Transaction { time, elements } => {
@@ -264,6 +264,12 @@ fn put_body(out: &mut Vec<u8>, record: &Record<'_>) {
         }
         Record::Release { oldest } => put_u64(out, oldest.0),
     }
+}
+
+fn put_dropped(out: &mut Vec<u8>, dropped: &Dropped) {
+    put_u32(out, dropped.address);
+    put_u32(out, dropped.incarnation);
+    put_u64(out, dropped.floor.0);
 }
 
 fn put_definition(out: &mut Vec<u8>, definition: &Definition<'_>) {

@@ -11,7 +11,8 @@ pub(crate) const REMOVE_BODY_BYTES: usize = 4 + 8 + 8;
 /// Bytes of a clear's body.
 pub(crate) const CLEAR_BODY_BYTES: usize = 4 + 8 + 8;
 /// Bytes of a drop's body.
-pub(crate) const DROP_BODY_BYTES: usize = 4 + 4 + 8 + 8;
+pub(crate) const DROP_BODY_BYTES: usize = DROPPED_BYTES + 8;
+const DROPPED_BYTES: usize = 4 + 4 + 8;
 
 /// Bytes of a record whose body has `body_bytes`.
 pub(crate) fn framed_bytes(body_bytes: usize, marked: bool) -> u64 {
@@ -62,7 +63,7 @@ pub(super) fn body_bytes(record: &Record<'_>) -> usize {
             4 + 8 + 8 + 8 + 1 + value_bytes + add.id.len()
         }
         Record::Clear { .. } => CLEAR_BODY_BYTES,
-        Record::Drop { .. } => DROP_BODY_BYTES,
+        Record::Drop { other, .. } => DROP_BODY_BYTES + other.map_or(0, |_| DROPPED_BYTES),
         Record::Definition(definition) => DEFINITION_BODY_BYTES + definition.name.len(),
         Record::Transaction { elements, .. } => 8 + 4 + elements.bytes().len(),
         Record::Prepare {

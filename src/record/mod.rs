@@ -53,12 +53,10 @@ pub enum Record<'a> {
     },
     /// An address ended.
     Drop {
-        /// The number of the address.
-        address: u32,
-        /// Which of its incarnations ended.
-        incarnation: u32,
-        /// Every ordinal below it is forgotten.
-        floor: Ordinal,
+        /// What ended.
+        dropped: Dropped,
+        /// The other namespace of the same name, if that ended with it.
+        other: Option<Dropped>,
         /// When.
         time: Ticks,
     },
@@ -126,6 +124,17 @@ pub enum Record<'a> {
         /// Its kind, 128 or more.
         kind: u8,
     },
+}
+
+/// An address that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// The number of the address.
+    pub address: u32,
+    /// Which of its incarnations ended.
+    pub incarnation: u32,
+    /// Every ordinal below it is forgotten.
+    pub floor: Ordinal,
 }
 
 /// An ID at its place.

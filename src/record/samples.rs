@@ -116,12 +116,18 @@ impl Parts {
             floor,
             time,
         });
-        check(Record::Drop {
+        let dropped = Dropped {
             address,
             incarnation: !address,
             floor,
-            time,
-        });
+        };
+        for other in [None, Some(dropped)] {
+            check(Record::Drop {
+                dropped,
+                other,
+                time,
+            });
+        }
         check(Record::Definition(Definition {
             address,
             namespace: if self.flag {

@@ -140,7 +140,7 @@ fn lengths_are_known_beforehand() {
             let expected = match &record {
                 Record::Remove { .. } => framed(REMOVE_BODY_BYTES),
                 Record::Clear { .. } => framed(CLEAR_BODY_BYTES),
-                Record::Drop { .. } => framed(DROP_BODY_BYTES),
+                Record::Drop { other: None, .. } => framed(DROP_BODY_BYTES),
                 Record::Definition(definition) => definition_bytes(definition.name.len(), marked),
                 Record::Transaction { .. } => transaction_bytes(element_bytes, marked),
                 _ => return,

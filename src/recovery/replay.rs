@@ -144,16 +144,17 @@ impl<H: BuildHasher> Replayed<H> {
                 drop(self.at(at, *address)?.cache.forget_below(*floor));
             }
             Record::Drop {
-                address,
-                incarnation,
-                floor,
+                dropped,
+                other,
                 time,
             } => {
                 self.newest_time = self.newest_time.max(*time);
-                let address = self.at(at, *address)?;
-                drop(address.cache.forget_below(*floor));
-                address.defined = None;
-                address.incarnation = *incarnation;
+                for dropped in [Some(*dropped), *other].into_iter().flatten() {
+                    let address = self.at(at, dropped.address)?;
+                    drop(address.cache.forget_below(dropped.floor));
+                    address.defined = None;
+                    address.incarnation = dropped.incarnation;
+                }
             }
             Record::Definition(definition) => self.define(at, definition, decoded.bytes)?,
             Record::Transaction { time, elements } => self.transaction(at, *time, elements)?,

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ids::{Ordinal, Owner, Position};
 use crate::journal::{Appended, Purpose, Refused};
 use crate::record::{Add, AddForm, Definition, Record, add_bytes, definition_bytes};
-use crate::store::address::{Address, Defined, Seen, State};
+use crate::store::address::{Address, AddressState, Defined, Seen};
 use crate::store::shared::Shared;
 
 /// What became of an add.
@@ -93,14 +93,14 @@ impl Shared {
     }
 
     /// The position that an answer about a recorded ID waits for.
-    pub(crate) fn unsynced(&self, state: &State, ordinal: Ordinal) -> Option<Position> {
+    pub(crate) fn unsynced(&self, state: &AddressState, ordinal: Ordinal) -> Option<Position> {
         let journal = self.journal.as_ref()?;
         let position = state.unsynced.position_of(ordinal)?;
         (position > journal.commit.durable()).then_some(position)
     }
 
     /// Who holds `id`; a claim whose lease is over is as if it were gone, and is taken out.
-    pub(crate) fn holder(&self, state: &mut State, hash: u64, id: &[u8]) -> Option<Owner> {
+    pub(crate) fn holder(&self, state: &mut AddressState, hash: u64, id: &[u8]) -> Option<Owner> {
         let claim = state.claims.get(hash, id)?;
         match claim.lease_end {
             Some(end) if end <= self.timeline.monotonic() => {
@@ -112,7 +112,13 @@ impl Shared {
     }
 
     /// Ends a claim and gives back what was set aside for it; whether it was there.
-    pub(crate) fn unclaim(&self, state: &mut State, hash: u64, id: &[u8], token: u64) -> bool {
+    pub(crate) fn unclaim(
+        &self,
+        state: &mut AddressState,
+        hash: u64,
+        id: &[u8],
+        token: u64,
+    ) -> bool {
         let Some(claim) = state.claims.settle(hash, id, token) else {
             return false;
         };
@@ -127,7 +133,7 @@ impl Shared {
     pub(crate) fn record(
         &self,
         address: &Arc<Address>,
-        state: &mut State,
+        state: &mut AddressState,
         (hash, id): (u64, &[u8]),
         purpose: Purpose,
     ) -> std::result::Result<(Option<Appended>, Ordinal), Refused> {
@@ -171,7 +177,7 @@ impl Shared {
     pub(crate) fn define(
         &self,
         address: &Arc<Address>,
-        state: &mut State,
+        state: &mut AddressState,
         purpose: Purpose,
     ) -> std::result::Result<u32, Refused> {
         let Some(journal) = &self.journal else {
@@ -190,7 +196,7 @@ impl Shared {
     pub(crate) fn definition<'a>(
         &self,
         address: &'a Address,
-        state: &State,
+        state: &AddressState,
         number: u32,
     ) -> Record<'a> {
         Record::Definition(Definition {
@@ -216,7 +222,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl AddressState {
     /// Notes that the add with `ordinal` ends at `end`.
     #[inline]
     pub(crate) fn note(&mut self, ordinal: Ordinal, end: Position, durable: Position) {

@@ -1,8 +1,10 @@
 //! One address: its cache, its claims, and where it stands in the journal.
 
+use std::sync::Arc;
+
 use crate::cache::{Cache, Unsynced};
 use crate::claim::Claims;
-use crate::facade::Mutex;
+use crate::facade::{Mutex, MutexGuard};
 use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
 use crate::journal::Base;
 
@@ -10,11 +12,11 @@ use crate::journal::Base;
 pub(crate) struct Address {
     pub(crate) namespace: Namespace,
     pub(crate) name: Box<[u8]>,
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<AddressState>,
 }
 
 /// What the lock of an address guards.
-pub(crate) struct State {
+pub(crate) struct AddressState {
     pub(crate) cache: Cache,
     pub(crate) claims: Claims,
     pub(crate) unsynced: Unsynced,
@@ -54,7 +56,7 @@ pub struct Seen {
 
 /// What memory says of an ID, at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdState {
+pub enum State {
     /// Neither known nor claimed.
     Absent,
     /// Claimed by this owner.
@@ -67,7 +69,7 @@ pub enum IdState {
 
 impl Address {
     pub(crate) fn new(namespace: Namespace, name: &[u8], capacity: u64) -> Address {
-        let state = Mutex::new(State::new(capacity));
+        let state = Mutex::new(AddressState::new(capacity));
         Address {
             namespace,
             name: Box::from(name),
@@ -76,10 +78,10 @@ impl Address {
     }
 }
 
-impl State {
+impl AddressState {
     /// An address of which nothing was recorded.
-    pub(crate) fn new(capacity: u64) -> State {
-        State {
+    pub(crate) fn new(capacity: u64) -> AddressState {
+        AddressState {
             cache: Cache::new(capacity),
             claims: Claims::default(),
             unsynced: Unsynced::default(),
@@ -92,9 +94,11 @@ impl State {
         }
     }
 
-    /// Whether the cache exists: from its first record on, to its drop.
+    /// Whether the cache exists: from its first record on, to its drop. In memory only there are no
+    /// numbers and no definitions.
     pub(crate) fn exists(&self) -> bool {
-        self.defined.is_some() && (self.by_call || self.cache.last() > Ordinal(0))
+        (self.defined.is_some() || self.number.is_none())
+            && (self.by_call || self.cache.last() > Ordinal(0))
     }
 
     pub(crate) fn seen(&self, ordinal: Ordinal) -> Seen {
@@ -108,4 +112,16 @@ impl State {
             adds_left: self.cache.adds_left(ordinal),
         }
     }
+}
+
+/// Locks all of them, in an order that is the same for everybody.
+pub(crate) fn lock_all(addresses: &[Arc<Address>]) -> Vec<MutexGuard<'_, AddressState>> {
+    let mut order: Vec<(usize, &Arc<Address>)> = addresses.iter().enumerate().collect();
+    order.sort_unstable_by_key(|(_, address)| Arc::as_ptr(address).addr());
+    let locked = order
+        .into_iter()
+        .map(|(at, address)| (at, address.state.lock()));
+    let mut locked: Vec<(usize, MutexGuard<'_, AddressState>)> = locked.collect();
+    locked.sort_unstable_by_key(|(at, _)| *at);
+    locked.into_iter().map(|(_, state)| state).collect()
 }

@@ -4,12 +4,11 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::ids::Ordinal;
-use crate::ids::Position;
+use crate::ids::{Ordinal, Position};
 use crate::journal::{Appended, Purpose, Refused};
-use crate::record::{Definition, Record};
+use crate::record::{Definition, Dropped, Record};
 use crate::store::adding::{Placed, signed};
-use crate::store::address::{Address, State};
+use crate::store::address::{Address, AddressState, lock_all};
 use crate::store::shared::Shared;
 
 impl Shared {
@@ -49,7 +48,7 @@ impl Shared {
     }
 
     /// What an answer waits for that says "not there": the last change of the address.
-    pub(crate) fn last_change(&self, state: &State) -> Option<Position> {
+    pub(crate) fn last_change(&self, state: &AddressState) -> Option<Position> {
         let journal = self.journal.as_ref()?;
         (state.last_change > journal.commit.durable()).then_some(state.last_change)
     }
@@ -86,45 +85,49 @@ impl Shared {
         placed
     }
 
-    /// Ends an address, if it exists.
-    pub(crate) fn drop_address(self: &Arc<Self>, address: &Arc<Address>) -> Result<Placed<bool>> {
+    /// Ends the addresses, those of one name in its namespaces, as one record; whether one existed.
+    pub(crate) fn drop_addresses(
+        self: &Arc<Self>,
+        addresses: &[Arc<Address>],
+    ) -> Result<Placed<bool>> {
         self.check()?;
-        let mut forgotten = None;
+        let mut forgotten = Vec::new();
         let placed = self.with_room(Purpose::Freeing, || {
-            let mut state = address.state.lock();
-            let floor = Ordinal(state.cache.last().0 + 1);
-            let capacity = self.options.new_capacity();
-            let (Some(journal), Some(number)) = (&self.journal, state.number) else {
-                let existed = state.cache.last() > Ordinal(0) || state.by_call;
-                if existed {
-                    *state = State {
-                        claims: std::mem::take(&mut state.claims),
-                        ..State::new(capacity)
-                    };
+            let mut states = lock_all(addresses);
+            let existed = states.iter().any(|state| state.exists());
+            let Some(journal) = &self.journal else {
+                for state in states.iter_mut() {
+                    state.end(self.options.new_capacity());
                 }
                 return Ok(((existed, None), false));
             };
-            let Some(defined) = state.defined else {
-                return Ok(((false, self.last_change(&state)), false));
+            let mut dropped = states.iter().filter_map(|state| state.dropped());
+            let Some(first) = dropped.next() else {
+                let last = states.iter().map(|state| self.last_change(state)).max();
+                return Ok(((false, last.flatten()), false));
             };
-            let existed = state.exists();
-            let freed = state.cache.live_bytes() + defined.bytes;
-            let (incarnation, time) = (state.incarnation, self.now());
+            let (other, time) = (dropped.next(), self.now());
+            drop(dropped);
+            let freed: u64 = states.iter().map(|state| state.all_live_bytes()).sum();
             let record = Record::Drop {
-                address: number,
-                incarnation,
-                floor,
+                dropped: first,
+                other,
                 time,
             };
             let live = |_| -signed(freed);
             let appended = journal.append(&record, false, Purpose::Freeing, live)?;
-            forgotten = Some(state.cache.forget_below(floor));
-            drop(state.cache.set_capacity(capacity));
-            state.forgot(floor, appended.end);
-            state.defined = None;
-            state.by_call = false;
-            state.incarnation = incarnation.saturating_add(1);
-            self.registry.dropped(address, appended.end.segment());
+            for (address, state) in addresses.iter().zip(states.iter_mut()) {
+                let Some(dropped) = state.dropped() else {
+                    continue;
+                };
+                forgotten.push(state.cache.forget_below(dropped.floor));
+                forgotten.push(state.cache.set_capacity(self.options.new_capacity()));
+                state.forgot(dropped.floor, appended.end);
+                state.defined = None;
+                state.by_call = false;
+                state.incarnation = dropped.incarnation.saturating_add(1);
+                self.registry.dropped(address, appended.end.segment());
+            }
             Ok(((existed, Some(appended.end)), appended.is_owing))
         });
         drop(forgotten);
@@ -178,7 +181,7 @@ impl Shared {
     fn define_capacity(
         &self,
         address: &Arc<Address>,
-        state: &mut State,
+        state: &mut AddressState,
         capacity: u64,
         by_call: bool,
     ) -> std::result::Result<Appended, Refused> {
@@ -209,5 +212,36 @@ impl Shared {
         let appended = journal.append(&record, false, Purpose::Ordinary, live)?;
         state.set_defined(&appended);
         Ok(appended)
+    }
+}
+
+impl AddressState {
+    /// What a drop says of this address; none if it has no definition.
+    fn dropped(&self) -> Option<Dropped> {
+        let (Some(_), Some(address)) = (self.defined, self.number) else {
+            return None;
+        };
+        let floor = Ordinal(self.cache.last().0 + 1);
+        let incarnation = self.incarnation;
+        Some(Dropped {
+            address,
+            incarnation,
+            floor,
+        })
+    }
+
+    /// Bytes of everything that lives of it in the journal.
+    fn all_live_bytes(&self) -> u64 {
+        self.defined
+            .map_or(0, |defined| defined.bytes + self.cache.live_bytes())
+    }
+
+    /// Forgets everything but claims, in a store that is in memory only.
+    fn end(&mut self, capacity: u64) {
+        let claims = std::mem::take(&mut self.claims);
+        *self = AddressState {
+            claims,
+            ..AddressState::new(capacity)
+        };
     }
 }

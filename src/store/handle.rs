@@ -10,7 +10,7 @@ use crate::receipt::Receipt;
 use crate::stats::CacheStats;
 use crate::store::Handle;
 use crate::store::adding::Outcome;
-use crate::store::address::{Address, IdState};
+use crate::store::address::{Address, State};
 use crate::store::reservation::{Reservation, Reserve};
 
 /// How many IDs a cursor takes under one lock.
@@ -198,30 +198,30 @@ impl Cache {
     /// ```
     /// # fn main() -> idjournal::Result<()> {
     /// # let store = idjournal::Store::in_memory(Default::default())?;
-    /// use idjournal::IdState;
+    /// use idjournal::State;
     /// let orders = store.cache("orders")?;
-    /// assert_eq!(orders.state("order-1842"), IdState::Absent);
+    /// assert_eq!(orders.state("order-1842"), State::Absent);
     /// # Ok(())
     /// # }
     /// ```
     #[inline]
-    pub fn state(&self, id: impl AsRef<[u8]>) -> IdState {
+    pub fn state(&self, id: impl AsRef<[u8]>) -> State {
         let (shared, id) = (&self.handle.shared, id.as_ref());
         let hash = shared.hash(id);
         let mut state = self.address.state.lock();
         if let Some(ordinal) = state.cache.find(hash, id) {
             let seen = state.seen(ordinal);
             return match shared.unsynced(&state, ordinal) {
-                Some(_) => IdState::Unsynced(seen),
-                None => IdState::Known(seen),
+                Some(_) => State::Unsynced(seen),
+                None => State::Known(seen),
             };
         }
         if state.claims.len() == 0 {
-            return IdState::Absent;
+            return State::Absent;
         }
         shared
             .holder(&mut state, hash, id)
-            .map_or(IdState::Absent, IdState::Pending)
+            .map_or(State::Absent, State::Pending)
     }
 
     /// Removes `id`; the outcome tells whether it was known. It leaves a hole in the window.

@@ -26,9 +26,10 @@ use crate::recovery::{Progress, RecoveryReport};
 use crate::stats::Stats;
 use crate::storage::{FileStorage, Storage};
 use crate::store::shared::Shared;
+use crate::sync_policy::SyncPolicy;
 
 pub use adding::Outcome;
-pub use address::{IdState, Seen};
+pub use address::{Seen, State};
 pub use handle::{Cache, Ids};
 pub use reservation::{Confirmed, Reservation, Reserve};
 pub use transact::{OnDuplicate, Transaction};
@@ -233,8 +234,7 @@ impl Store {
             after = Some((last.namespace, last.name.clone()));
             for address in &addresses {
                 let state = address.state.lock();
-                let is_in_memory = shared.journal.is_none() && state.cache.last().0 > 0;
-                if state.exists() || is_in_memory || (shared.journal.is_none() && state.by_call) {
+                if state.exists() {
                     found.push(CacheInfo {
                         namespace: address.namespace,
                         address: Bytes::from(&*address.name),
@@ -265,22 +265,17 @@ impl Store {
     /// ```
     pub fn drop_cache(&self, address: impl AsRef<[u8]>) -> Receipt<bool> {
         let (shared, name) = (self.shared(), address.as_ref());
-        let mut existed = false;
-        let mut end = None;
-        for namespace in [Namespace::Client, Namespace::Bridge] {
-            let Some(address) = shared.registry.get(namespace, name) else {
-                continue;
-            };
-            match shared.drop_address(&address) {
-                Ok((did_exist, position)) => {
-                    existed |= did_exist;
-                    end = end.max(position);
-                }
-                Err(error) => return Receipt::failed(error),
-            }
-            shared.registry.let_go(&address);
+        let both = [Namespace::Client, Namespace::Bridge];
+        let found = both.map(|namespace| shared.registry.get(namespace, name));
+        let addresses: Vec<_> = found.into_iter().flatten().collect();
+        let placed = shared.drop_addresses(&addresses);
+        for address in &addresses {
+            shared.registry.let_go(address);
         }
-        shared.receipt(shared.check().map(|()| existed), end)
+        match placed {
+            Ok((existed, position)) => shared.receipt(Ok(existed), position),
+            Err(error) => Receipt::failed(error),
+        }
     }
 
     /// Begins a transaction, whose claims are `owner`'s.
@@ -299,14 +294,19 @@ impl Store {
     /// let options = Options::default().sync_policy(SyncPolicy::Manual);
     /// let store = Store::open_on(MemoryStorage::default(), options, &mut |_| {})?;
     /// let _ = store.cache("orders")?.add("a")?;
-    /// store.sync().wait_synced()?;
+    /// store.sync().wait()?;
     /// # Ok(())
     /// # }
     /// ```
     pub fn sync(&self) -> Receipt<()> {
         let shared = self.shared();
         let end = shared.journal.as_ref().map(|journal| journal.end());
-        shared.receipt(shared.check(), end)
+        Receipt::new(
+            shared.check(),
+            shared.journal.as_ref(),
+            end,
+            SyncPolicy::Always,
+        )
     }
 
     /// Carries what lives together and gives all other space back, at once.

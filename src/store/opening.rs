@@ -113,7 +113,7 @@ fn open_without_persistence(
     let shared = assemble(directory, ending, None, hasher, recovered)?.0;
     let shared = Arc::new(Shared::new(shared));
     for address in shared.registry.numbered() {
-        let (_, _) = shared.drop_address(&address)?;
+        let (_, _) = shared.drop_addresses(&[address])?;
     }
     shared.compact()?;
     shared.close()?;

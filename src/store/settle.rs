@@ -6,7 +6,7 @@ use crate::journal::Purpose;
 use crate::record::{Element, Record, TransactionBody};
 use crate::recovery::element_bytes;
 use crate::store::adding::{Attempt, signed};
-use crate::store::address::State;
+use crate::store::address::{AddressState, lock_all};
 use crate::store::transact::Transaction;
 use crate::transaction::{Settling, What};
 
@@ -30,7 +30,7 @@ impl Transaction {
     pub(super) fn settle(&mut self) -> Attempt<()> {
         let addresses = std::mem::take(&mut self.addresses);
         let settled = {
-            let mut states = Transaction::lock(&addresses);
+            let mut states = lock_all(&addresses);
             self.settle_locked(&addresses, &mut states)
         };
         self.addresses = addresses;
@@ -40,7 +40,7 @@ impl Transaction {
     fn settle_locked(
         &mut self,
         addresses: &[std::sync::Arc<crate::store::address::Address>],
-        states: &mut [MutexGuard<'_, State>],
+        states: &mut [MutexGuard<'_, AddressState>],
     ) -> Attempt<()> {
         let shared = std::sync::Arc::clone(&self.handle.shared);
         let settled = self.plan(states);
@@ -109,7 +109,7 @@ impl Transaction {
     }
 
     /// Gives each change its ordinal, in order; leaves out what has come to nothing.
-    fn plan(&self, states: &[MutexGuard<'_, State>]) -> Vec<Settled> {
+    fn plan(&self, states: &[MutexGuard<'_, AddressState>]) -> Vec<Settled> {
         let mut settling: Vec<Settling> = states
             .iter()
             .map(|state| Settling::begin(&state.cache))
@@ -158,7 +158,7 @@ impl Transaction {
         planned
     }
 
-    fn apply(&self, settled: &[Settled], states: &mut [MutexGuard<'_, State>], time: Ticks) {
+    fn apply(&self, settled: &[Settled], states: &mut [MutexGuard<'_, AddressState>], time: Ticks) {
         let count = settled.len() as u64;
         for change in settled {
             match *change {

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use crate::claim::Claim;
 use crate::error::{Bytes, Error, RejectedBecause, Result};
-use crate::facade::MutexGuard;
 use crate::ids::{Owner, Position};
 use crate::journal::{Purpose, Refused};
 use crate::receipt::Receipt;
 use crate::record::{TransactionBody, definition_bytes, transaction_bytes};
 use crate::store::Handle;
 use crate::store::adding::Outcome;
-use crate::store::address::{Address, Seen, State};
+use crate::store::address::{Address, AddressState, Seen};
 use crate::store::handle::Cache;
 use crate::transaction::{Gathered, Sight, What};
 
@@ -208,7 +207,7 @@ impl Transaction {
     }
 
     /// What an add of `id` would answer now.
-    fn sight(&self, state: &mut State, at: usize, hash: u64, id: &[u8]) -> Outcome {
+    fn sight(&self, state: &mut AddressState, at: usize, hash: u64, id: &[u8]) -> Outcome {
         let capacity = state.cache.capacity();
         if capacity == 0 {
             return Outcome::Added;
@@ -240,7 +239,7 @@ impl Transaction {
     /// Claims `id` and gathers its add.
     fn gather(
         &mut self,
-        state: &mut State,
+        state: &mut AddressState,
         at: usize,
         hash: u64,
         id: &[u8],
@@ -301,23 +300,6 @@ impl Transaction {
         self.claimed_bytes += claimed;
         self.element_bytes += bytes;
         Ok(())
-    }
-
-    /// All its addresses, locked in an order that is the same for every transaction.
-    pub(super) fn lock<'a>(addresses: &'a [Arc<Address>]) -> Vec<MutexGuard<'a, State>> {
-        let mut order: Vec<usize> = (0..addresses.len()).collect();
-        let key = |at: &usize| {
-            addresses
-                .get(*at)
-                .map(|address| Arc::as_ptr(address).addr())
-        };
-        order.sort_unstable_by_key(key);
-        let mut locked: Vec<(usize, MutexGuard<'a, State>)> = order
-            .into_iter()
-            .filter_map(|at| Some((at, addresses.get(at)?.state.lock())))
-            .collect();
-        locked.sort_unstable_by_key(|(at, _)| *at);
-        locked.into_iter().map(|(_, state)| state).collect()
     }
 }
 

@@ -25,7 +25,7 @@ impl Geometry {
         let caches = [1, 2, 6][generator.below(3)];
         let profile = Profile {
             caches,
-            drops: caches == 1,
+            drops: true,
             ids: [3, 6, 14][generator.below(3)],
             settings,
             changes_settings: false,

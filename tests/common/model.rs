@@ -316,7 +316,7 @@ impl Model {
     }
 }
 
-/// Applies changes one by one, the adds that `is_new` is true for; returns the ordinals they took.
+/// Applies changes one by one, the adds that `is_new` is true for; returns where the ID of each stands.
 fn apply(
     caches: &mut [Places],
     changes: &[Change],
@@ -332,7 +332,8 @@ fn apply(
                 caches[cache].forget_place(id, lasts[cache] + 1);
                 taken = caches[cache].append(id);
             }
-            Change::Add { .. } => {}
+            // A removal later in the transaction then means the place where the ID stands.
+            Change::Add { cache, id } => taken = caches[cache].ordinal(id),
             Change::Remove { cache, ordinal } => caches[cache].blank(ordinal),
             Change::RemoveOwn { cache, change } => {
                 if let Some(ordinal) = ordinals[change] {

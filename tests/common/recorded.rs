@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use idjournal::{Cache, IdState as State, Namespace, Store};
+use idjournal::{Cache, Namespace, State, Store};
 
 use super::generator::mix;
 

@@ -2,8 +2,8 @@
 //! receipts that are not waited for yet.
 
 use idjournal::{
-    Cache, Confirmed, Error, IdState as State, OnDuplicate, Outcome, Owner, Receipt, Reservation,
-    Reserve, Result, Seen, Store, Transaction,
+    Cache, Confirmed, Error, OnDuplicate, Outcome, Owner, Receipt, Reservation, Reserve, Result,
+    Seen, State, Store, Transaction,
 };
 
 use super::operation::Operation;
@@ -172,7 +172,7 @@ impl Runner {
                 State::Unsynced(seen) | State::Known(seen) => Answer::Duplicate(seen.adds_left),
             },
             Operation::Compact => of_result(self.store().compact().map(|()| Answer::Done)),
-            Operation::Sync => of_result(self.store().sync().wait_synced().map(|()| Answer::Done)),
+            Operation::Sync => of_result(self.store().sync().wait().map(|()| Answer::Done)),
             Operation::Reopen {
                 is_closed,
                 settings,
