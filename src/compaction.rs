@@ -12,14 +12,24 @@ use crate::journal::{Journal, Oldest, Refused};
 use crate::record::{Element, Record};
 use crate::segment::{End, SegmentReader};
 
-/// Who knows what lives, and copies it when asked. Each answers with the bytes appended, 0 if the
-/// piece is dead.
+/// Who knows what lives, and copies it when asked. Each answers with the bytes appended, 0 if the piece
+/// is dead.
 pub(crate) trait Living {
-    fn carry_add(&self, address: u32, ordinal: Ordinal) -> Result<u64, Refused>;
+    /// Takes the ordinals that are dealt with out of `ordinals`, from the front on; also if it is
+    /// refused in between.
+    fn carry_adds(
+        &self,
+        address: u32,
+        ordinals: &mut VecDeque<Ordinal>,
+        carried: &mut u64,
+    ) -> Result<(), Refused>;
     fn carry_definition(&self, address: u32, segment: SegmentNumber) -> Result<u64, Refused>;
     fn carry_bookmark(&self, name: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
     fn carry_prepare(&self, transaction: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
 }
+
+/// Bytes of records that are looked at in one step.
+const PIECE_BYTES: u64 = 4096;
 
 /// Where carrying stands.
 #[derive(Default)]
@@ -38,10 +48,19 @@ struct Cursor {
 
 /// What may have to be carried.
 enum Piece {
-    Add { address: u32, ordinal: Ordinal },
-    Definition { address: u32 },
-    Bookmark { name: Box<[u8]> },
-    Prepare { transaction: Box<[u8]> },
+    Adds {
+        address: u32,
+        ordinals: VecDeque<Ordinal>,
+    },
+    Definition {
+        address: u32,
+    },
+    Bookmark {
+        name: Box<[u8]>,
+    },
+    Prepare {
+        transaction: Box<[u8]>,
+    },
 }
 
 /// What a step did.
@@ -63,8 +82,8 @@ impl Carrier {
         }
     }
 
-    /// Looks at one record of the oldest segment, or carries one piece of it; at the end of the
-    /// segment, releases it.
+    /// Looks at some records of the oldest segment, or carries what lives in them; at the end of
+    /// the segment, releases it.
     ///
     /// # Errors
     ///
@@ -74,25 +93,38 @@ impl Carrier {
         journal: &Journal,
         living: &impl Living,
     ) -> Result<Step, Refused> {
-        let Some(oldest) = journal.oldest() else {
-            return Ok(Step::Nothing);
-        };
+        // Nobody else releases, so that the segment of a cursor is the oldest as long as it is read.
         let cursor = match &mut self.cursor {
-            Some(cursor) if cursor.number == oldest.number => cursor,
-            other => other.insert(Cursor::open(&oldest).map_err(|error| stop(journal, error))?),
+            Some(cursor) => cursor,
+            none => {
+                let Some(oldest) = journal.oldest() else {
+                    return Ok(Step::Nothing);
+                };
+                none.insert(Cursor::open(&oldest).map_err(|error| stop(journal, error))?)
+            }
         };
-        if let Some(piece) = cursor.pieces.front() {
-            let carried = carry(living, &mut self.copies, cursor.number, piece)?;
+        let mut carried = 0;
+        while let Some(piece) = cursor.pieces.front_mut() {
+            if let Err(refused) = carry(living, cursor.number, piece, &mut carried) {
+                // What was copied before is paid for, and taken off the piece.
+                return if carried > 0 {
+                    Ok(Step::Looked { bytes: 0, carried })
+                } else {
+                    Err(refused)
+                };
+            }
             cursor.pieces.pop_front();
+        }
+        if carried > 0 {
             return Ok(Step::Looked { bytes: 0, carried });
         }
-        match cursor.advance() {
-            Ok(Some(bytes)) => Ok(Step::Looked { bytes, carried: 0 }),
-            Ok(None) => {
+        match cursor.advance(&mut self.copies) {
+            Ok(0) => {
                 let released = journal.release_oldest()?;
                 self.cursor = None;
                 Ok(Step::Released(released))
             }
+            Ok(bytes) => Ok(Step::Looked { bytes, carried: 0 }),
             Err(error) => Err(stop(journal, error)),
         }
     }
@@ -108,29 +140,31 @@ fn stop(journal: &Journal, error: Error) -> Refused {
 
 fn carry(
     living: &impl Living,
-    copies: &mut HashMap<(u32, Ordinal), u32>,
     segment: SegmentNumber,
-    piece: &Piece,
-) -> Result<u64, Refused> {
+    piece: &mut Piece,
+    carried: &mut u64,
+) -> Result<(), Refused> {
     match piece {
-        Piece::Add { address, ordinal } => {
-            let key = (*address, *ordinal);
-            match copies.get_mut(&key) {
-                None => living.carry_add(*address, *ordinal),
-                Some(0 | 1) => {
-                    copies.remove(&key);
-                    Ok(0)
-                }
-                Some(count) => {
-                    *count -= 1;
-                    Ok(0)
-                }
-            }
+        Piece::Adds { address, ordinals } => {
+            return living.carry_adds(*address, ordinals, carried);
         }
-        Piece::Definition { address } => living.carry_definition(*address, segment),
-        Piece::Bookmark { name } => living.carry_bookmark(name, segment),
-        Piece::Prepare { transaction } => living.carry_prepare(transaction, segment),
+        Piece::Definition { address } => *carried += living.carry_definition(*address, segment)?,
+        Piece::Bookmark { name } => *carried += living.carry_bookmark(name, segment)?,
+        Piece::Prepare { transaction } => *carried += living.carry_prepare(transaction, segment)?,
     }
+    Ok(())
+}
+
+/// Takes one copy off those that a record has later on; whether there was one.
+fn has_copy(copies: &mut HashMap<(u32, Ordinal), u32>, key: (u32, Ordinal)) -> bool {
+    let Some(count) = copies.get_mut(&key) else {
+        return false;
+    };
+    *count = count.saturating_sub(1);
+    if *count == 0 {
+        copies.remove(&key);
+    }
+    true
 }
 
 impl Cursor {
@@ -145,18 +179,19 @@ impl Cursor {
         })
     }
 
-    /// Reads one record and notes its pieces; its bytes, or none at the end.
-    fn advance(&mut self) -> Result<Option<u64>, Error> {
-        let item = self.reader.next();
-        let item = item.map_err(|error| Error::io("read", "a segment", error))?;
-        if let Some(item) = item {
-            let bytes = item.decoded.bytes;
-            note_pieces(&mut self.pieces, &item.decoded.record);
-            return Ok(Some(bytes));
+    /// Reads some records and notes their pieces; how many bytes those were, 0 at the end.
+    fn advance(&mut self, copies: &mut HashMap<(u32, Ordinal), u32>) -> Result<u64, Error> {
+        let mut bytes = 0;
+        while bytes < PIECE_BYTES {
+            let item = self.reader.next();
+            let item = item.map_err(|error| Error::io("read", "a segment", error))?;
+            let Some(item) = item else { break };
+            bytes += item.decoded.bytes;
+            note_pieces(&mut self.pieces, copies, &item.decoded.record);
         }
         match self.reader.end() {
-            Some(End::Limit | End::Sealed { .. }) => Ok(None),
-            _ => Err(Error::Damaged {
+            None | Some(End::Limit | End::Sealed { .. }) => Ok(bytes),
+            Some(_) => Err(Error::Damaged {
                 segment: self.number,
                 offset: self.reader.valid_end(),
                 reason: DamageReason::Checksum,
@@ -165,40 +200,64 @@ impl Cursor {
     }
 }
 
-fn note_pieces(pieces: &mut VecDeque<Piece>, record: &Record<'_>) {
+fn note_pieces(
+    pieces: &mut VecDeque<Piece>,
+    copies: &mut HashMap<(u32, Ordinal), u32>,
+    record: &Record<'_>,
+) {
     match record {
         Record::Add(add) | Record::Renew { add, .. } => {
-            pieces.push_back(Piece::Add {
-                address: add.address,
-                ordinal: add.ordinal,
-            });
+            note_add(pieces, copies, add.address, add.ordinal);
         }
         Record::Definition(definition) => {
-            pieces.push_back(Piece::Definition {
-                address: definition.address,
-            });
+            let address = definition.address;
+            pieces.push_back(Piece::Definition { address });
         }
         Record::Bookmark { name, .. } => {
-            pieces.push_back(Piece::Bookmark {
-                name: Box::from(*name),
-            });
+            let name = Box::from(*name);
+            pieces.push_back(Piece::Bookmark { name });
         }
         Record::Prepare { transaction, .. } => {
-            pieces.push_back(Piece::Prepare {
-                transaction: Box::from(*transaction),
-            });
+            let transaction = Box::from(*transaction);
+            pieces.push_back(Piece::Prepare { transaction });
         }
         Record::Transaction { elements, .. } => {
-            pieces.extend((*elements).filter_map(|element| match element {
-                Element::Add {
-                    address, ordinal, ..
-                } => Some(Piece::Add { address, ordinal }),
-                Element::Bookmark { name, .. } => Some(Piece::Bookmark {
-                    name: Box::from(name),
-                }),
-                Element::Remove { .. } => None,
-            }));
+            for element in *elements {
+                match element {
+                    Element::Add {
+                        address, ordinal, ..
+                    } => {
+                        note_add(pieces, copies, address, ordinal);
+                    }
+                    Element::Bookmark { name, .. } => {
+                        let name = Box::from(name);
+                        pieces.push_back(Piece::Bookmark { name });
+                    }
+                    Element::Remove { .. } => {}
+                }
+            }
         }
         _ => {}
+    }
+}
+
+/// Notes an add, with those of the same address before it.
+fn note_add(
+    pieces: &mut VecDeque<Piece>,
+    copies: &mut HashMap<(u32, Ordinal), u32>,
+    number: u32,
+    ordinal: Ordinal,
+) {
+    if !copies.is_empty() && has_copy(copies, (number, ordinal)) {
+        return;
+    }
+    match pieces.back_mut() {
+        Some(Piece::Adds { address, ordinals }) if *address == number => {
+            ordinals.push_back(ordinal);
+        }
+        _ => pieces.push_back(Piece::Adds {
+            address: number,
+            ordinals: VecDeque::from([ordinal]),
+        }),
     }
 }

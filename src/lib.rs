@@ -84,3 +84,8 @@ pub use store::{
     Store, Transaction,
 };
 pub use sync_policy::SyncPolicy;
+
+/// The examples of the README are run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

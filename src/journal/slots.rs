@@ -139,6 +139,11 @@ impl Journal {
         };
         let name = crate::directory::slot_name(slot.slot);
         let encoded = header.encode();
+        // Before the header, so that the pages which a new map dirties go to the disk with its sync.
+        if let Err(error) = slot.file.prepare(self.writes) {
+            self.inner.lock().ring.put_free(slot);
+            return Err(Error::io("map", name, error));
+        }
         // Copy 0 first and alone: if it cannot be written at all, nothing has changed.
         match write_full(&*slot.file, 0, &encoded) {
             Written::All => {}
@@ -154,8 +159,6 @@ impl Journal {
         synced.map_err(|error| self.fatal(Error::io("sync", &*name, error)))?;
         let copy_1 = header_block_bytes(slot.bytes);
         write_synced(&slot.file, copy_1, &encoded, &name).map_err(|error| self.fatal(error))?;
-        let prepared = slot.file.prepare(self.writes);
-        prepared.map_err(|error| self.fatal(Error::io("map", name, error)))?;
         let FreeSlot { slot, bytes, file } = slot;
         let end = crate::format::records_offset(bytes);
         let (number, base_time) = (header.number, header.base_time);

@@ -1,5 +1,7 @@
 //! What lives, told to carrying by ordinal, and copied to the end of the journal.
 
+use std::collections::VecDeque;
+
 use crate::compaction::Living;
 use crate::ids::{Ordinal, SegmentNumber};
 use crate::journal::{Purpose, Refused};
@@ -8,28 +10,37 @@ use crate::store::adding::signed;
 use crate::store::shared::Shared;
 
 impl Living for Shared {
-    fn carry_add(&self, number: u32, ordinal: Ordinal) -> Result<u64, Refused> {
+    fn carry_adds(
+        &self,
+        number: u32,
+        ordinals: &mut VecDeque<Ordinal>,
+        carried: &mut u64,
+    ) -> Result<(), Refused> {
         let (Some(journal), Some(address)) = (&self.journal, self.registry.by_number(number))
         else {
-            return Ok(0);
+            return Ok(());
         };
         let mut state = address.state.lock();
-        let Some(known) = state.cache.get(ordinal) else {
-            return Ok(0);
-        };
-        let value = (!known.value.is_empty()).then_some(known.value);
-        let add = Add {
-            address: number,
-            ordinal,
-            time: known.time,
-            value,
-            id: known.id,
-        };
-        let before = known.record_bytes;
-        let live = |bytes| signed(bytes) - signed(before);
-        let appended = journal.append(&Record::Add(add), true, Purpose::Freeing, live)?;
-        state.cache.set_record_bytes(ordinal, appended.bytes);
-        Ok(appended.bytes)
+        while let Some(ordinal) = ordinals.front().copied() {
+            if let Some(known) = state.cache.get(ordinal) {
+                let value = (!known.value.is_empty()).then_some(known.value);
+                let (time, id) = (known.time, known.id);
+                let add = Add {
+                    address: number,
+                    ordinal,
+                    time,
+                    value,
+                    id,
+                };
+                let before = known.record_bytes;
+                let live = |bytes| signed(bytes) - signed(before);
+                let appended = journal.append(&Record::Add(add), true, Purpose::Freeing, live)?;
+                state.cache.set_record_bytes(ordinal, appended.bytes);
+                *carried += appended.bytes;
+            }
+            ordinals.pop_front();
+        }
+        Ok(())
     }
 
     fn carry_definition(&self, number: u32, segment: SegmentNumber) -> Result<u64, Refused> {
