@@ -191,7 +191,7 @@ impl Journal {
                 if inner.writer.is_none() || inner.is_closed {
                     return Ok(());
                 }
-                let keep = self.spares_wanted(&inner);
+                let keep = self.spares_kept(&inner);
                 inner.ring.take_surplus(self.segment_bytes, keep)
             };
             let Some(free) = surplus else { break };
@@ -222,6 +222,16 @@ impl Journal {
             more += 1;
         }
         base + more
+    }
+
+    /// How many free slots may stay: one more than wanted, where the bound allows it. The chain is
+    /// longer by one from a rotation to the next release: a slot deleted between them would be made
+    /// anew, written in full, in every turn of the ring.
+    fn spares_kept(&self, inner: &super::Inner) -> u64 {
+        let used = inner.ring.chain().len() as u64 + u64::from(inner.next.is_some());
+        let wanted = self.spares_wanted(inner);
+        let allowed = inner.space.slots_allowed(self.segment_bytes);
+        wanted + u64::from(used + wanted < allowed)
     }
 
     /// Whether the bound on space allows one more slot.

@@ -163,7 +163,7 @@ impl Shared {
 
     /// The number of `address`, which gets one if it has none: from then on it is one of those that
     /// are limited, so that a claim, which comes here first, is never refused when it is confirmed.
-    pub(crate) fn number(&self, address: &Arc<Address>, state: &mut State) -> Result<u32> {
+    pub(crate) fn number(&self, address: &Arc<Address>, state: &mut AddressState) -> Result<u32> {
         if let Some(number) = state.number {
             return Ok(number);
         }

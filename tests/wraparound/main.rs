@@ -14,3 +14,4 @@ mod bound;
 mod figures;
 mod giving_back;
 mod restarts;
+mod reuse;
