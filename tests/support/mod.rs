@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use idjournal::{
-    Clock, Entropy, Error, FileStorage, IdState, MemoryStorage, Namespace, Options, Result, Seen,
-    Storage, Store, SyncPolicy,
+    Cache, Clock, Entropy, Error, FileStorage, MemoryStorage, Namespace, OnDuplicate, Options,
+    Owner, Result, Seen, State, Storage, Store, SyncPolicy,
 };
 
 /// The files of a directory by name.
@@ -90,13 +90,22 @@ pub(crate) fn assert_same(one: &Files, other: &Files) {
     assert!(changed.is_empty(), "changed: {changed:?}");
 }
 
+/// Adds all of `ids` in one transaction, or none.
+pub(crate) fn commit(store: &Store, ids: &[(&Cache, [u8; 36])]) {
+    let mut transaction = store.begin(OnDuplicate::Skip, Owner(1));
+    for (cache, id) in ids {
+        let _ = transaction.add(cache, id).unwrap();
+    }
+    transaction.commit().wait().unwrap();
+}
+
 /// Everything that `store` knows.
 pub(crate) fn answers(store: &Store) -> Answers {
     let mut all = Answers::new();
     for info in store.caches(None, usize::MAX) {
         let cache = store.cache_in(info.namespace, &info.address.0).unwrap();
         let ids = cache.ids().map(|id| match cache.state(&id) {
-            IdState::Known(Seen { ordinal, .. }) | IdState::Unsynced(Seen { ordinal, .. }) => {
+            State::Known(Seen { ordinal, .. }) | State::Unsynced(Seen { ordinal, .. }) => {
                 (ordinal.0, id)
             }
             other => panic!("an ID of the cursor is {other:?}"),
