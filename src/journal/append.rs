@@ -84,7 +84,8 @@ impl Journal {
         let known = (base.segment == writer.number()).then_some(base.ordinal);
         let durable = self.commit.durable();
         let (written, form) = writer.append_add(add, known, durable);
-        if form == AddForm::Whole {
+        // Short adds count from a whole one that is there, not from one that found the disk full.
+        if let (Written::All, AddForm::Whole) = (&written, form) {
             *base = Base {
                 segment: writer.number(),
                 ordinal: add.ordinal,
