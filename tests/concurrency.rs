@@ -1,7 +1,8 @@
-//! Promise: check and add are one step for any number of threads, and no call that runs beside others makes
-//! the store forget, invent or miscount.
+//! Promise: check and add are one step for any number of threads, and no call that runs beside
+//! others makes the store forget, invent or miscount.
 //!
-//! Method: threads that meet at a barrier, bounded counts, then the answers before and after reopening.
+//! Method: threads that meet at a barrier, bounded counts, then the answers before and after
+//! reopening.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

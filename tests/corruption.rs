@@ -1,7 +1,9 @@
-//! Promise: a flipped bit is refused with segment, offset and reason, or changes no answer. In a store that
-//! was not closed it may also look like a torn tail: then the state is one that was passed through.
+//! Promise: a flipped bit is refused with segment, offset and reason, or changes no answer. In a
+//! store that was not closed it may also look like a torn tail: then the state is one that was
+//! passed through.
 //!
-//! Method: flip every bit of every file of a small store with every kind of record that the calls write.
+//! Method: flip every bit of every file of a small store with every kind of record that the calls
+//! write.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

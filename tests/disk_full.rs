@@ -1,9 +1,11 @@
-//! Promise: a full disk is an error of the call that met it, never of a confirm or a commit; nothing of that
-//! call is known, nothing acknowledged is lost, clearing goes on, and with space the same call succeeds.
+//! Promise: a full disk is an error of the call that met it, never of a confirm or a commit;
+//! nothing of that call is known, nothing acknowledged is lost, clearing goes on, and with space
+//! the same call succeeds.
 //!
-//! Method: one script over every kind of change; space runs out at each call for it in turn and comes back
-//! after the first refusal; in the end all is as if the disk had never been full. A second disk takes space for
-//! writing over, too: there every acknowledged ID is looked for, and no other.
+//! Method: one script over every kind of change; space runs out at each call for it in turn and
+//! comes back after the first refusal; in the end all is as if the disk had never been full. A
+//! second disk takes space for writing over, too: there every acknowledged ID is looked for, and no
+//! other.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -89,8 +91,8 @@ impl Life {
     }
 }
 
-/// Runs the script with so many calls for space before the disk is full; what is known in the end, how
-/// often it was full, and how many calls there were.
+/// Runs the script with so many calls for space before the disk is full; what is known in the end,
+/// how often it was full, and how many calls there were.
 fn run(calls: Option<u64>) -> (Answers, u64, u64) {
     let disk = Limited::new(MemoryStorage::new(), false);
     let mut life = Life::new(&disk);

@@ -1,7 +1,9 @@
-//! Promise: a directory is open once at a time, in this process or in any; the error names it and the holder.
+//! Promise: a directory is open once at a time, in this process or in any; the error names it and
+//! the holder.
 //!
-//! Method: open it a second time here; have a child, which is this program again, hold it, and kill that child
-//! by its own number. A child that it forked could outlive it (docs/operations.md); that is not tried here.
+//! Method: open it a second time here; have a child, which is this program again, hold it, and kill
+//! that child by its own number. A child that it forked could outlive it (docs/operations.md); that
+//! is not tried here.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,8 +1,9 @@
-//! Promise: what an earlier life of a slot left behind the end, and a record that was written in another place,
-//! never comes alive.
+//! Promise: what an earlier life of a slot left behind the end, and a record that was written in
+//! another place, never comes alive.
 //!
-//! Method: a ring that has gone round is killed after every change; and every record of every slot, of now and
-//! of earlier lives, is put behind the end of the last segment and in the place of every other.
+//! Method: a ring that has gone round is killed after every change; and every record of every slot,
+//! of now and of earlier lives, is put behind the end of the last segment and in the place of every
+//! other.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,8 +1,8 @@
-//! Promise: whatever of the last writes is missing, the store reopens in a state that it passed through,
-//! with everything synced in it; after a clean close a missing end is damage.
+//! Promise: whatever of the last writes is missing, the store reopens in a state that it passed
+//! through, with everything synced in it; after a clean close a missing end is damage.
 //!
-//! Method: keep what the store answers after each change; cut the last segment of a killed store at every
-//! byte, with zeros and with noise behind the cut; reopen, go on, reopen again.
+//! Method: keep what the store answers after each change; cut the last segment of a killed store at
+//! every byte, with zeros and with noise behind the cut; reopen, go on, reopen again.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -241,7 +241,8 @@ impl Inner {
         self.unsynced = Some(before);
         let rest = next.link.bytes.saturating_sub(end);
         self.begin(journal, next, sealed_end);
-        // Headers, seals and the rest of a segment take space as records do, and are owed for alike.
+        // Headers, seals and the rest of a segment take space as records do, and are owed for
+        // alike.
         let spent = rest + crate::format::records_offset(journal.segment_bytes);
         self.space
             .appended(spent, self.used_bytes(), journal.segment_bytes);

@@ -139,7 +139,8 @@ impl Journal {
         };
         let name = crate::directory::slot_name(slot.slot);
         let encoded = header.encode();
-        // Before the header, so that the pages which a new map dirties go to the disk with its sync.
+        // Before the header, so that the pages which a new map dirties go to the disk with its
+        // sync.
         if let Err(error) = slot.file.prepare(self.writes) {
             self.inner.lock().ring.put_free(slot);
             return Err(Error::io("map", name, error));

@@ -131,8 +131,8 @@ impl Space {
     #[inline]
     pub(crate) fn appended(&mut self, bytes: u64, used: u64, segment_bytes: u64) {
         let dead = used.saturating_sub(self.live_bytes);
-        // One segment, not two: the oldest is released only when all of it was carried, the active one
-        // is counted whole, and the next one is there; with these, two would come to five.
+        // One segment, not two: the oldest is released only when all of it was carried, the active
+        // one is counted whole, and the next one is there; with these, two would come to five.
         if dead <= segment_bytes {
             self.may_carry = self.may_carry.min(0);
             self.may_look = self.may_look.min(0);

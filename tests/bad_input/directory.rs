@@ -1,4 +1,5 @@
-//! The directory itself: missing, no directory, not writable, somebody else's, newer, with foreign files.
+//! The directory itself: missing, no directory, not writable, somebody else's, newer, with foreign
+//! files.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -8,7 +8,8 @@ use crate::support::{
     Answers, Files, answers, files, open, refusal, repeatable, small, storage_of,
 };
 
-/// A closed store of several segments, what it answers, and which slot holds which segment of its chain.
+/// A closed store of several segments, what it answers, and which slot holds which segment of its
+/// chain.
 struct Made {
     files: Files,
     answers: Answers,

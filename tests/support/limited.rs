@@ -1,7 +1,7 @@
 //! A directory in memory on a disk that runs out of space, as a `Storage`.
 //!
-//! Two disks: on one only growing files take space, as on tmpfs, ext4 and XFS; on the other writing over
-//! what is there takes space too, as on btrfs and on thin volumes.
+//! Two disks: on one only growing files take space, as on tmpfs, ext4 and XFS; on the other writing
+//! over what is there takes space too, as on btrfs and on thin volumes.
 
 use std::io;
 use std::sync::Arc;

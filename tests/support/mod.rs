@@ -1,6 +1,8 @@
-//! What the tests of bad input, space, damage and restarts share: files as bytes, answers, chance, time.
+//! What the tests of bad input, space, damage and restarts share: files as bytes, answers, chance,
+//! time.
 //!
-//! A kill is a copy of the files of an open store: what was written is there, and nothing was closed.
+//! A kill is a copy of the files of an open store: what was written is there, and nothing was
+//! closed.
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 

@@ -1,5 +1,5 @@
-//! A search for an interleaving that breaks promise 7: hot and slow addresses, clears, drops, capacities,
-//! removes, transactions, reopening and kills, in tiny segments.
+//! A search for an interleaving that breaks promise 7: hot and slow addresses, clears, drops,
+//! capacities, removes, transactions, reopening and kills, in tiny segments.
 
 use idjournal::{Cache, MemoryStorage, OnDuplicate, Owner, Store};
 

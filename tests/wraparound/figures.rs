@@ -53,7 +53,8 @@ fn a_million_adds_through_a_full_cache() {
         let bytes = per_id(&store, &before);
         let stats = store.stats();
         println!(
-            "one cache, keeper {keeper}: {bytes:.2} bytes per ID, {} on disk, {}% of the bound at most",
+            "one cache, keeper {keeper}: {bytes:.2} bytes per ID, {} on disk, \
+             {}% of the bound at most",
             stats.disk_bytes, bound.worst
         );
         assert!(bytes <= 65.0, "{bytes} bytes per ID");
@@ -96,7 +97,8 @@ fn one_hot_and_ninety_nine_slow_full_addresses() {
         let bytes = per_id(&store, &before);
         let share = bytes / 65.0;
         println!(
-            "one hot, 99 slow, keeper {keeper}: {bytes:.2} bytes per ID, {share:.2} of 65, {} on disk, \
+            "one hot, 99 slow, keeper {keeper}: {bytes:.2} bytes per ID, {share:.2} of 65, \
+             {} on disk, \
              {}% of the bound at most",
             store.stats().disk_bytes,
             bound.worst
@@ -128,7 +130,8 @@ fn ten_thousand_addresses_in_turn() {
     let bytes = per_id(&store, &before);
     let stats = store.stats();
     println!(
-        "10,000 addresses in turn: {bytes:.2} bytes per ID, {} live, {} on disk, {}% of the bound at most",
+        "10,000 addresses in turn: {bytes:.2} bytes per ID, {} live, {} on disk, \
+         {}% of the bound at most",
         stats.live_bytes, stats.disk_bytes, bound.worst
     );
 }

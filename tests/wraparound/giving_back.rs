@@ -1,4 +1,5 @@
-//! What a clear, a drop or a shrink frees is given back within half of the disk use in further bytes, or at once.
+//! What a clear, a drop or a shrink frees is given back within half of the disk use in further
+//! bytes, or at once.
 #![allow(
     clippy::print_stdout,
     reason = "the measured figures are part of the result"
@@ -54,7 +55,8 @@ fn the_space_comes_back_within_half_of_it_in_further_bytes() {
             }
             let after = store.stats();
             println!(
-                "{what} of {ids} IDs in segments of {segment_bytes}: {} on disk, {freed} freed, then {}",
+                "{what} of {ids} IDs in segments of {segment_bytes}: {} on disk, \
+                 {freed} freed, then {}",
                 before.disk_bytes, after.disk_bytes
             );
             let kept = before.disk_bytes - freed + 2 * segment_bytes;

@@ -1,4 +1,5 @@
-//! Slots are used again, not deleted and made anew: the making of a slot writes as much as filling it does.
+//! Slots are used again, not deleted and made anew: the making of a slot writes as much as filling
+//! it does.
 #![allow(
     clippy::print_stdout,
     reason = "the measured figures are part of the result"
