@@ -12,8 +12,8 @@ use crate::journal::{Journal, Oldest, Refused};
 use crate::record::{Element, Record};
 use crate::segment::{End, SegmentReader};
 
-/// Who knows what lives, and copies it when asked. Each answers with the bytes appended, 0 if the piece
-/// is dead.
+/// Who knows what lives, and copies it when asked. Each answers with the bytes appended, 0 if the
+/// piece is dead.
 pub(crate) trait Living {
     /// Takes the ordinals that are dealt with out of `ordinals`, from the front on; also if it is
     /// refused in between.
@@ -93,7 +93,8 @@ impl Carrier {
         journal: &Journal,
         living: &impl Living,
     ) -> Result<Step, Refused> {
-        // Nobody else releases, so that the segment of a cursor is the oldest as long as it is read.
+        // Nobody else releases, so that the segment of a cursor is the oldest as long as it is
+        // read.
         let cursor = match &mut self.cursor {
             Some(cursor) => cursor,
             none => {

@@ -84,7 +84,8 @@ impl Journal {
         let known = (base.segment == writer.number()).then_some(base.ordinal);
         let durable = self.commit.durable();
         let (written, form) = writer.append_add(add, known, durable);
-        if form == AddForm::Whole {
+        // Short adds count from a whole one that is there, not from one that found the disk full.
+        if let (Written::All, AddForm::Whole) = (&written, form) {
             *base = Base {
                 segment: writer.number(),
                 ordinal: add.ordinal,
@@ -238,7 +239,13 @@ impl Inner {
             }
         }
         self.unsynced = Some(before);
+        let rest = next.link.bytes.saturating_sub(end);
         self.begin(journal, next, sealed_end);
+        // Headers, seals and the rest of a segment take space as records do, and are owed for
+        // alike.
+        let spent = rest + crate::format::records_offset(journal.segment_bytes);
+        self.space
+            .appended(spent, self.used_bytes(), journal.segment_bytes);
         Ok(())
     }
 

@@ -139,7 +139,8 @@ impl Journal {
         };
         let name = crate::directory::slot_name(slot.slot);
         let encoded = header.encode();
-        // Before the header, so that the pages which a new map dirties go to the disk with its sync.
+        // Before the header, so that the pages which a new map dirties go to the disk with its
+        // sync.
         if let Err(error) = slot.file.prepare(self.writes) {
             self.inner.lock().ring.put_free(slot);
             return Err(Error::io("map", name, error));
@@ -191,7 +192,7 @@ impl Journal {
                 if inner.writer.is_none() || inner.is_closed {
                     return Ok(());
                 }
-                let keep = self.spares_wanted(&inner);
+                let keep = self.spares_kept(&inner);
                 inner.ring.take_surplus(self.segment_bytes, keep)
             };
             let Some(free) = surplus else { break };
@@ -222,6 +223,16 @@ impl Journal {
             more += 1;
         }
         base + more
+    }
+
+    /// How many free slots may stay: one more than wanted, where the bound allows it. The chain is
+    /// longer by one from a rotation to the next release: a slot deleted between them would be made
+    /// anew, written in full, in every turn of the ring.
+    fn spares_kept(&self, inner: &super::Inner) -> u64 {
+        let used = inner.ring.chain().len() as u64 + u64::from(inner.next.is_some());
+        let wanted = self.spares_wanted(inner);
+        let allowed = inner.space.slots_allowed(self.segment_bytes);
+        wanted + u64::from(used + wanted < allowed)
     }
 
     /// Whether the bound on space allows one more slot.
@@ -260,6 +271,19 @@ impl Journal {
     /// Whether this life has a segment of its own yet.
     pub(crate) fn has_begun(&self) -> bool {
         self.inner.lock().writer.is_some()
+    }
+
+    /// Whether an ordinary record may begin this life without taking the last slot for good.
+    pub(crate) fn may_begin(&self) -> bool {
+        let inner = self.inner.lock();
+        let slots = inner.ring.free_count(self.segment_bytes);
+        slots > 1 || inner.space.live_bytes() <= self.fresh_room() / 4
+    }
+
+    /// Whether there is a next segment, and a slot beside it.
+    pub(crate) fn has_spare(&self) -> bool {
+        let inner = self.inner.lock();
+        inner.next.is_some() && inner.ring.free_count(self.segment_bytes) > 0
     }
 
     /// Whether the active segment has one to be sealed to.

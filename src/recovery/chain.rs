@@ -165,6 +165,9 @@ impl Slots<'_> {
         let previous = (header.previous, header.previous_salt);
         self.find(previous)?;
         if !self.is_begun(previous)? {
+            // What would have shown it begun may not be there at all.
+            let (_, header) = self.find(previous)?;
+            self.find((header.previous, header.previous_salt))?;
             return Err(damaged(previous.0, DamageReason::NotLinked));
         }
         chain.left_out = Some(newest.0);

@@ -25,6 +25,8 @@ pub(crate) struct SlotFacts {
     /// Length of the file.
     pub(crate) bytes: u64,
     pub(crate) header: Option<SegmentHeader>,
+    /// Whether it begins in zeros, as a slot that was never used does.
+    pub(crate) is_blank: bool,
     /// Why there is no header: a newer format, with what tells it.
     pub(crate) newer: Option<(&'static str, u64)>,
     /// Which of the two copies are no header.
@@ -107,14 +109,18 @@ pub(crate) fn read_headers(slot: Slot, file: File) -> io::Result<SlotFacts> {
         file,
         bytes,
         header: None,
+        is_blank: true,
         newer: None,
         bad_copies: [false; 2],
     };
     // A whole block: the header of a newer version may be longer.
-    let read = |offset| -> io::Result<Parsed<SegmentHeader>> {
+    let mut is_blank = true;
+    let mut read = |offset| -> io::Result<Parsed<SegmentHeader>> {
         let mut block = [0; HEADER_BLOCK_BYTES_MAX];
         let count = read_full(&*facts.file, offset, &mut block)?;
-        Ok(SegmentHeader::parse(block.get(..count).unwrap_or_default()))
+        let block = block.get(..count).unwrap_or_default();
+        is_blank &= block.iter().all(|byte| *byte == 0);
+        Ok(SegmentHeader::parse(block))
     };
     let first = read(0)?;
     // Where copy 1 stands is told by the length of the file, or by copy 0 if that length is wrong.
@@ -132,6 +138,7 @@ pub(crate) fn read_headers(slot: Slot, file: File) -> io::Result<SlotFacts> {
     };
     facts.bad_copies =
         [&first, &second].map(|copy| matches!(copy, Parsed::NotValid | Parsed::Malformed(_)));
+    facts.is_blank = is_blank;
     for parsed in [first, second] {
         match parsed {
             Parsed::Valid(header)

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::directory::slot_name;
 use crate::error::{DamageReason, Error, Result};
-use crate::format::{SEGMENT_BYTES_MIN, records_offset};
 use crate::ids::SegmentNumber;
 use crate::recovery::scan::{SegmentFacts, SlotFacts, scan_segment};
 use crate::segment::SegmentHeader;
@@ -113,7 +112,7 @@ impl<'a> Slots<'a> {
         let has_bad_header = self
             .all
             .iter()
-            .any(|facts| facts.header.is_none() && facts.has_bytes());
+            .any(|facts| facts.header.is_none() && !facts.is_blank);
         let reason = match same_number {
             Some(header) if header.identity != self.store.identity => DamageReason::OtherStore,
             Some(_) => DamageReason::OtherLife,
@@ -132,13 +131,6 @@ impl<'a> Slots<'a> {
         let read = scan_segment(facts, &header, None)?;
         self.read.insert(life, read);
         Ok(read)
-    }
-}
-
-impl SlotFacts {
-    /// Whether it is long enough for a segment.
-    fn has_bytes(&self) -> bool {
-        self.bytes > records_offset(SEGMENT_BYTES_MIN)
     }
 }
 

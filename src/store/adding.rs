@@ -161,6 +161,18 @@ impl Shared {
         Ok((Some(appended), ordinal))
     }
 
+    /// The number of `address`, which gets one if it has none: from then on it is one of those that
+    /// are limited, so that a claim, which comes here first, is never refused when it is confirmed.
+    pub(crate) fn number(&self, address: &Arc<Address>, state: &mut AddressState) -> Result<u32> {
+        if let Some(number) = state.number {
+            return Ok(number);
+        }
+        let max = self.options.limits.addresses;
+        let number = self.registry.assign(address, max)?;
+        state.number = Some(number);
+        Ok(number)
+    }
+
     /// Writes the definition of `address` with what holds now; gives its number.
     pub(crate) fn define(
         &self,
@@ -171,16 +183,7 @@ impl Shared {
         let Some(journal) = &self.journal else {
             return Ok(0);
         };
-        let number = match state.number {
-            Some(number) => number,
-            None => {
-                let number = self
-                    .registry
-                    .assign(address, self.options.limits.addresses)?;
-                state.number = Some(number);
-                number
-            }
-        };
+        let number = self.number(address, state)?;
         let record = self.definition(address, state, number);
         let before = state.defined.map_or(0, |defined| defined.bytes);
         let live = |bytes| signed(bytes) - signed(before);

@@ -73,6 +73,7 @@ impl Reservation {
                 return Ok(((Taken::Pending(owner), None), false));
             }
             if let Some(journal) = &shared.journal {
+                shared.number(&cache.address, &mut state)?;
                 journal.claim(bytes, longest)?;
             }
             let token = shared.token();

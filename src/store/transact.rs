@@ -255,6 +255,9 @@ impl Transaction {
         } else {
             0
         };
+        if let (Some(_), Some(address)) = (&self.handle.shared.journal, self.addresses.get(at)) {
+            self.handle.shared.number(address, state)?;
+        }
         self.set_aside(bytes, definition)?;
         if !self.gathered.has_claimed(at, hash, id) {
             let (owner, token) = (self.owner, self.token);

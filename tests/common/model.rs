@@ -316,7 +316,8 @@ impl Model {
     }
 }
 
-/// Applies changes one by one, the adds that `is_new` is true for; returns where the ID of each stands.
+/// Applies changes one by one, the adds that `is_new` is true for; returns where the ID of each
+/// stands.
 fn apply(
     caches: &mut [Places],
     changes: &[Change],
