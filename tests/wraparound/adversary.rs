@@ -78,7 +78,7 @@ impl Search {
                 cache.set_capacity(capacity).wait().unwrap();
             }
             _ if roll < 4 * rare => {
-                self.reopen(mood % 3 == 0);
+                self.reopen(mood.is_multiple_of(3));
                 return "reopen";
             }
             _ if roll < 4 * rare + 50 => {
