@@ -62,7 +62,7 @@ impl Cache {
     ///
     /// - [`Error::NoSpace`](crate::Error::NoSpace): nothing was added; the store stays usable.
     /// - [`Error::Limit`](crate::Error::Limit): the ID is too long, or there are too many
-    /// addresses.
+    ///   addresses.
     /// - [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown): the write or the sync failed.
     /// - [`Error::Poisoned`](crate::Error::Poisoned): an earlier one did; reopen the store.
     /// - [`Error::Closed`](crate::Error::Closed): the store is closed.

@@ -173,7 +173,8 @@ impl Registry {
         let held = 2 + usize::from(state.number.is_some());
         let was_recorded = state.defined.is_some() || state.incarnation > 0;
         let is_named = state.number.is_some() && (was_recorded || state.cache.last().0 > 0);
-        if Arc::strong_count(address) > held || is_named || state.claims.len() > 0 {
+        let is_needed = is_named || state.exists() || state.claims.len() > 0;
+        if Arc::strong_count(address) > held || is_needed {
             return;
         }
         // A number without a record: only a claim has asked for it.

@@ -86,9 +86,8 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// - [`Error::Limit`]: the ID is too long, or the transaction would be larger than a quarter of
-    /// a
-    ///   segment. It is unchanged and may be committed as it is.
+    /// - [`Error::Limit`]: the ID is too long, or the transaction would be larger than a quarter
+    ///   of a segment. It is unchanged and may be committed as it is.
     /// - [`Error::NoSpace`]: the same; its space is set aside here, never at commit.
     /// - [`Error::ForeignCache`]: the cache is another store's.
     /// - [`Error::Poisoned`], [`Error::Closed`].

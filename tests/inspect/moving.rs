@@ -9,11 +9,14 @@ use idjournal::{MemoryStorage, Storage, StorageFile, StorageLock};
 
 use super::*;
 
+/// What happens to the directory while it is read, given the number of the call.
+type Change = Box<dyn Fn(&MemoryStorage, u32) + Send + Sync>;
+
 /// Storage in which something else happens with every list of names.
 struct Restless {
     inner: MemoryStorage,
     lists: AtomicU32,
-    change: Box<dyn Fn(&MemoryStorage, u32) + Send + Sync>,
+    change: Change,
 }
 
 impl Restless {

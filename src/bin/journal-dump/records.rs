@@ -321,10 +321,7 @@ fn more(
             output.line(line)
         }
         Record::Transaction { elements, .. } | Record::Prepare { elements, .. } => {
-            for element in elements
-                .clone()
-                .filter(|element| shown.has_element(element))
-            {
+            for element in (*elements).filter(|element| shown.has_element(element)) {
                 self::element(line, shown.names, &element);
                 output.line(line)?;
                 if let Element::Add { value: bytes, .. } = element {
