@@ -177,8 +177,8 @@ impl Inner {
         }
     }
 
-    /// Whether carrying is sure to win a slot: what lives, copied with all that this may cost, needs
-    /// fewer segments than there are.
+    /// Whether carrying is sure to win a slot: what lives, copied with all that this may cost,
+    /// needs fewer segments than there are.
     ///
     /// Headers and rests alone never make it so: else a full disk, with nothing to win, would have
     /// the same records carried round and round.
