@@ -291,6 +291,11 @@ impl Journal {
         self.inner.lock().next.is_some()
     }
 
+    /// Whether carrying is sure to win a slot.
+    pub(crate) fn may_regain(&self) -> bool {
+        self.inner.lock().may_regain(self)
+    }
+
     /// Bytes of the chain that nothing lives in.
     pub(crate) fn dead_bytes(&self) -> u64 {
         let inner = self.inner.lock();

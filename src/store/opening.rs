@@ -7,9 +7,11 @@ use crate::clock::{Timeline, ticks};
 use crate::compaction::Carrier;
 use crate::directory::Directory;
 use crate::error::{Error, Result};
-use crate::ids::{SegmentNumber, Ticks};
+use crate::format::record_bytes_max;
+use crate::ids::{Ordinal, SegmentNumber, Ticks};
 use crate::journal::{Journal, OpenStoreFile, Parts, Settings};
 use crate::options::Options;
+use crate::record::{AddForm, add_bytes, definition_bytes};
 use crate::recovery::{
     CapacityChange, Progress, Recovered, RecoveryReport, Replayed, ReplayedAddress, recover,
 };
@@ -182,6 +184,10 @@ fn assemble(
         names_are_durable,
         mut report,
     } = recovered;
+    let largest = ring.chain().map(|link| link.bytes).max();
+    if largest > Some(options.segment_bytes) {
+        check_segments(&replayed, &options)?;
+    }
     let newest = replayed.newest_time;
     let timeline = Timeline::begin(Arc::clone(&options.clock), newest);
     if newest > Ticks(0) {
@@ -223,6 +229,29 @@ fn assemble(
         lock,
     };
     Ok((begin, report))
+}
+
+/// Refuses segments that are smaller than some record needs which lives in a larger one: it could
+/// never be carried, and its segment and all behind it never be released.
+fn check_segments(replayed: &Replayed<IdHasher>, options: &Options) -> Result<()> {
+    let max = record_bytes_max(options.segment_bytes);
+    for address in replayed.addresses.values() {
+        let name_bytes = address.name.as_ref().map_or(0, |(_, name)| name.len());
+        let mut longest = definition_bytes(name_bytes, true);
+        let mut next = Ordinal(1);
+        while let Some(known) = address.cache.next_from(next) {
+            let (id, value) = (known.id.len(), known.value.len());
+            longest = longest.max(add_bytes(id, value, AddForm::Whole, true));
+            next = Ordinal(known.ordinal.0 + 1);
+        }
+        if address.defined.is_some() && longest > max {
+            return Err(Error::Options {
+                option: "segment_bytes",
+                why: "an ID or address that is stored needs larger segments",
+            });
+        }
+    }
+    Ok(())
 }
 
 /// By how many milliseconds the clock is ahead of the newest time.
