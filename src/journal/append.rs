@@ -112,7 +112,7 @@ impl Journal {
         let inner = &mut *inner;
         let most = encoded_bytes(record, true);
         self.check_bytes(most)?;
-        let writer = inner.make_room(self, most, (purpose, is_carried))?;
+        let writer = inner.make_room(self, most, (purpose, standing == Standing::Carried))?;
         let start = writer.offset();
         let written = writer.append(record, standing, self.commit.durable());
         let bytes = writer.offset() - start;
