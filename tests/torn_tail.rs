@@ -65,8 +65,9 @@ fn work(segment_bytes: u64, changes: u64, sync_at: u64) -> Worked {
     }
 }
 
-/// What `store` knows. A cache without an ID counts as none: the definition of an address that begins
-/// anew is a record before that of its first add, and a cut between them leaves such a cache.
+/// What `store` knows. A cache without an ID counts as none: the definition of an address that
+/// begins anew is a record before that of its first add, and a cut between them leaves such a
+/// cache.
 fn answers(store: &Store) -> Answers {
     let mut known = support::answers(store);
     known.retain(|_, (_, ids)| !ids.is_empty());
