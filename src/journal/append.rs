@@ -9,7 +9,7 @@ use crate::ids::{Ordinal, Position, SegmentNumber};
 use crate::journal::space::Room;
 use crate::journal::{Inner, Journal};
 use crate::record::{Add, AddForm, Record, Seed, add_bytes, encoded_bytes};
-use crate::segment::SegmentWriter;
+use crate::segment::{SegmentWriter, Standing};
 use crate::storage::Written;
 
 /// For what a record is, and so which space it may take.
@@ -103,7 +103,7 @@ impl Journal {
     pub(crate) fn append(
         &self,
         record: &Record<'_>,
-        is_carried: bool,
+        standing: Standing,
         purpose: Purpose,
         live: impl FnOnce(u64) -> i64,
     ) -> std::result::Result<Appended, Refused> {
@@ -114,9 +114,10 @@ impl Journal {
         self.check_bytes(most)?;
         let writer = inner.make_room(self, most, (purpose, is_carried))?;
         let start = writer.offset();
-        let written = writer.append(record, is_carried, self.commit.durable());
+        let written = writer.append(record, standing, self.commit.durable());
         let bytes = writer.offset() - start;
         let by = if bytes == 0 { 0 } else { live(bytes) };
+        let is_carried = standing == Standing::Carried;
         if is_carried && bytes > 0 {
             inner.counts.carried_records += 1;
             inner.counts.carried_bytes += bytes;
@@ -236,7 +237,7 @@ impl Inner {
             number: next.link.number,
             salt: next.link.salt,
         };
-        let written = writer.append(&seal, false, journal.commit.durable());
+        let written = writer.append(&seal, Standing::Alone, journal.commit.durable());
         self.counts.header_bytes += writer.offset() - end;
         let (before, sealed_end) = ((writer.number(), writer.file()), writer.offset());
         match written {

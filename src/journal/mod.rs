@@ -26,6 +26,7 @@ use crate::segment::SegmentWriter;
 use crate::storage::{StorageFile, Writes};
 use crate::store_file::StoreCopy;
 
+pub(crate) use crate::segment::Standing;
 pub(crate) use append::{Appended, Base, Purpose, Refused};
 pub(crate) use life::OpenStoreFile;
 pub(crate) use slots::Oldest;

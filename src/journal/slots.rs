@@ -12,7 +12,7 @@ use crate::journal::life::write_synced;
 use crate::journal::{File, Journal, Next};
 use crate::record::Record;
 use crate::ring::{FreeSlot, Link};
-use crate::segment::SegmentHeader;
+use crate::segment::{SegmentHeader, Standing};
 use crate::storage::{Written, write_full};
 
 /// The oldest segment of the chain, to be read by who carries forward.
@@ -340,7 +340,7 @@ impl Journal {
             return Err(Refused::NoRoom);
         };
         let release = Record::Release { oldest };
-        let appended = self.append(&release, false, Purpose::Freeing, |_| 0)?;
+        let appended = self.append(&release, Standing::Alone, Purpose::Freeing, |_| 0)?;
         // Everything appended so far must be durable before the slot is reused, under every policy:
         // the copies, and also the adds, removes and clears that made the rest dead.
         self.wait(appended.end)?;

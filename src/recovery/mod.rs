@@ -187,7 +187,7 @@ pub(crate) fn replay<H: BuildHasher>(
         replayed
             .addresses
             .values()
-            .filter(|address| address.defined.is_some())
+            .filter(|address| address.defined.is_some() && address.is_begun)
     };
     report.caches = existing().count() as u64;
     report.ids = existing().map(|address| address.cache.len()).sum();

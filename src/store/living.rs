@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::compaction::Living;
 use crate::ids::{Ordinal, SegmentNumber};
-use crate::journal::{Purpose, Refused};
+use crate::journal::{Purpose, Refused, Standing};
 use crate::record::{Add, Record};
 use crate::store::adding::signed;
 use crate::store::shared::Shared;
@@ -34,7 +34,8 @@ impl Living for Shared {
                 };
                 let before = known.record_bytes;
                 let live = |bytes| signed(bytes) - signed(before);
-                let appended = journal.append(&Record::Add(add), true, Purpose::Freeing, live)?;
+                let appended =
+                    journal.append(&Record::Add(add), Standing::Carried, Purpose::Freeing, live)?;
                 state.cache.set_record_bytes(ordinal, appended.bytes);
                 *carried += appended.bytes;
             }
@@ -54,7 +55,7 @@ impl Living for Shared {
         };
         let record = self.definition(&address, &state, number);
         let live = |bytes| signed(bytes) - signed(defined.bytes);
-        let appended = journal.append(&record, true, Purpose::Freeing, live)?;
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, live)?;
         state.set_defined(&appended);
         Ok(appended.bytes)
     }
@@ -73,7 +74,7 @@ impl Living for Shared {
             name,
             value: &bookmark.value,
         };
-        let appended = journal.append(&record, true, Purpose::Freeing, |_| 0)?;
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, |_| 0)?;
         bookmark.segment = appended.end.segment();
         Ok(appended.bytes)
     }
@@ -95,7 +96,7 @@ impl Living for Shared {
             transaction,
             elements,
         };
-        let appended = journal.append(&record, true, Purpose::Freeing, |_| 0)?;
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, |_| 0)?;
         prepared.segment = appended.end.segment();
         Ok(appended.bytes)
     }

@@ -234,7 +234,7 @@ impl Store {
             after = Some((last.namespace, last.name.clone()));
             for address in &addresses {
                 let state = address.state.lock();
-                if state.exists() {
+                if state.is_begun {
                     found.push(CacheInfo {
                         namespace: address.namespace,
                         address: Bytes::from(&*address.name),

@@ -195,7 +195,10 @@ fn assemble(
     }
     let registry = Registry::default();
     let mut live_bytes = 0;
-    for (number, found) in std::mem::take(&mut replayed.addresses) {
+    // What exists comes first: a name that was dropped and begun anew under another number is that.
+    let found = std::mem::take(&mut replayed.addresses);
+    let (begun, ended): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, found)| found.is_begun);
+    for (number, found) in begun.into_iter().chain(ended) {
         live_bytes += restore(&registry, &options, number, found);
     }
     registry.restored();
@@ -264,8 +267,10 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
         registry.restore_nameless(number, found.named_in);
         return 0;
     };
+    // A definition before a first add that is not there says nothing.
+    let defined = found.defined.filter(|_| found.is_begun);
     // The name may have begun anew under another number since.
-    if found.defined.is_none() && registry.get(namespace, &name).is_some() {
+    if defined.is_none() && registry.get(namespace, &name).is_some() {
         registry.restore_nameless(number, found.named_in);
         return 0;
     }
@@ -276,7 +281,8 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
         state.number = Some(number);
         state.cache = found.cache;
         state.incarnation = found.incarnation;
-        match found.defined {
+        state.is_begun = found.is_begun;
+        match defined {
             Some(defined) => {
                 state.by_call = defined.by_call;
                 let (segment, bytes) = (defined.segment, defined.record_bytes);
@@ -293,7 +299,7 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
             }
         }
     }
-    let is_dropped = found.defined.is_none();
+    let is_dropped = defined.is_none();
     registry.restore(number, &address);
     if is_dropped {
         registry.dropped(&address, found.named_in);
