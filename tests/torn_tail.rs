@@ -11,7 +11,7 @@ mod support;
 
 use idjournal::{DamageReason, Error, MemoryStorage, Outcome, Store};
 
-use support::{Answers, Files, files, open, refusal, repeatable, small, storage_of, uuid};
+use support::{Answers, Files, answers, files, open, refusal, repeatable, small, storage_of, uuid};
 
 /// A store that was worked on, and every state that it passed through.
 struct Worked {
@@ -63,15 +63,6 @@ fn work(segment_bytes: u64, changes: u64, sync_at: u64) -> Worked {
         states,
         synced,
     }
-}
-
-/// What `store` knows. A cache without an ID counts as none: the definition of an address that
-/// begins anew is a record before that of its first add, and a cut between them leaves such a
-/// cache.
-fn answers(store: &Store) -> Answers {
-    let mut known = support::answers(store);
-    known.retain(|_, (_, ids)| !ids.is_empty());
-    known
 }
 
 /// The slot of the last segment, and where its records begin and end.
