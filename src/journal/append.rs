@@ -112,12 +112,12 @@ impl Journal {
         let inner = &mut *inner;
         let most = encoded_bytes(record, true);
         self.check_bytes(most)?;
-        let writer = inner.make_room(self, most, (purpose, standing == Standing::Carried))?;
+        let is_carried = standing == Standing::Carried;
+        let writer = inner.make_room(self, most, (purpose, is_carried))?;
         let start = writer.offset();
         let written = writer.append(record, standing, self.commit.durable());
         let bytes = writer.offset() - start;
         let by = if bytes == 0 { 0 } else { live(bytes) };
-        let is_carried = standing == Standing::Carried;
         if is_carried && bytes > 0 {
             inner.counts.carried_records += 1;
             inner.counts.carried_bytes += bytes;
