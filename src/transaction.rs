@@ -14,7 +14,8 @@ use crate::ids::Ordinal;
 /// What a transaction does about an ID that is known or pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDuplicate {
-    /// It dooms the whole, which [`Transaction::rejected`] says before commit: for brokers.
+    /// It dooms the whole, which [`rejected`](crate::Transaction::rejected) says before commit: for
+    /// brokers.
     Reject,
     /// It is left out: for pipelines and migration.
     Skip,
