@@ -124,6 +124,13 @@ impl Timeline {
 
 /// A duration as ticks, rounded down.
 pub(crate) fn ticks(duration: Duration) -> Ticks {
-    let ticks = duration.as_millis() / u128::from(Ticks::MILLISECONDS);
-    Ticks(u64::try_from(ticks).unwrap_or(u64::MAX))
+    const TICKS_PER_SECOND: u64 = 1000 / Ticks::MILLISECONDS;
+    const NANOSECONDS_PER_TICK: u32 = 1_000_000_000 / 100;
+    let part = u64::from(duration.subsec_nanos() / NANOSECONDS_PER_TICK);
+    Ticks(
+        duration
+            .as_secs()
+            .saturating_mul(TICKS_PER_SECOND)
+            .saturating_add(part),
+    )
 }

@@ -16,7 +16,14 @@ use crate::segment::{End, SegmentReader};
 /// Who knows what lives, and copies it when asked. Each answers with the bytes appended, 0 if the
 /// piece is dead.
 pub(crate) trait Living {
-    fn carry_add(&self, address: u32, ordinal: Ordinal) -> Result<u64, Refused>;
+    /// Takes the ordinals that are dealt with out of `ordinals`, from the front on; also if it is
+    /// refused in between.
+    fn carry_adds(
+        &self,
+        address: u32,
+        ordinals: &mut VecDeque<Ordinal>,
+        carried: &mut u64,
+    ) -> Result<(), Refused>;
     fn carry_definition(&self, address: u32, segment: SegmentNumber) -> Result<u64, Refused>;
     /// Copies a record of an ID that lives with another ordinal.
     #[cfg(idjournal_mutants)]
@@ -24,6 +31,9 @@ pub(crate) trait Living {
     fn carry_bookmark(&self, name: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
     fn carry_prepare(&self, transaction: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
 }
+
+/// Bytes of records that are looked at in one step.
+const PIECE_BYTES: u64 = 4096;
 
 /// Where carrying stands.
 #[derive(Default)]
@@ -42,9 +52,9 @@ struct Cursor {
 
 /// What may have to be carried.
 enum Piece {
-    Add {
+    Adds {
         address: u32,
-        ordinal: Ordinal,
+        ordinals: VecDeque<Ordinal>,
     },
     #[cfg(idjournal_mutants)]
     Dead {
@@ -86,8 +96,8 @@ impl Carrier {
         }
     }
 
-    /// Looks at one record of the oldest segment, or carries one piece of it; at the end of the
-    /// segment, releases it.
+    /// Looks at some records of the oldest segment, or carries what lives in them; at the end of
+    /// the segment, releases it.
     ///
     /// # Errors
     ///
@@ -97,30 +107,42 @@ impl Carrier {
         journal: &Journal,
         living: &impl Living,
     ) -> Result<Step, Refused> {
-        let Some(oldest) = journal.oldest() else {
-            return Ok(Step::Nothing);
-        };
+        // Nobody else releases, so that the segment of a cursor is the oldest as long as it is
+        // read.
         let cursor = match &mut self.cursor {
-            Some(cursor) if cursor.number == oldest.number => cursor,
-            other => {
+            Some(cursor) => cursor,
+            none => {
+                let Some(oldest) = journal.oldest() else {
+                    return Ok(Step::Nothing);
+                };
                 let cursor = Cursor::open(&oldest).map_err(|error| stop(journal, error))?;
                 #[cfg(idjournal_mutants)]
                 let cursor = cursor.behind_the_last_copy(&oldest, &mut self.copies);
-                other.insert(cursor)
+                none.insert(cursor)
             }
         };
-        if let Some(piece) = cursor.pieces.front() {
-            let carried = carry(living, &mut self.copies, cursor.number, piece)?;
+        let mut carried = 0;
+        while let Some(piece) = cursor.pieces.front_mut() {
+            if let Err(refused) = carry(living, cursor.number, piece, &mut carried) {
+                // What was copied before is paid for, and taken off the piece.
+                return if carried > 0 {
+                    Ok(Step::Looked { bytes: 0, carried })
+                } else {
+                    Err(refused)
+                };
+            }
             cursor.pieces.pop_front();
+        }
+        if carried > 0 {
             return Ok(Step::Looked { bytes: 0, carried });
         }
-        match cursor.advance() {
-            Ok(Some(bytes)) => Ok(Step::Looked { bytes, carried: 0 }),
-            Ok(None) => {
+        match cursor.advance(&mut self.copies) {
+            Ok(0) => {
                 let released = journal.release_oldest()?;
                 self.cursor = None;
                 Ok(Step::Released(released))
             }
+            Ok(bytes) => Ok(Step::Looked { bytes, carried: 0 }),
             Err(error) => Err(stop(journal, error)),
         }
     }
@@ -136,35 +158,37 @@ fn stop(journal: &Journal, error: Error) -> Refused {
 
 fn carry(
     living: &impl Living,
-    copies: &mut HashMap<(u32, Ordinal), u32>,
     segment: SegmentNumber,
-    piece: &Piece,
-) -> Result<u64, Refused> {
+    piece: &mut Piece,
+    carried: &mut u64,
+) -> Result<(), Refused> {
     match piece {
-        Piece::Add { address, ordinal } => {
-            let key = (*address, *ordinal);
-            match copies.get_mut(&key) {
-                None => living.carry_add(*address, *ordinal),
-                Some(0 | 1) => {
-                    copies.remove(&key);
-                    Ok(0)
-                }
-                Some(count) => {
-                    *count -= 1;
-                    Ok(0)
-                }
-            }
+        Piece::Adds { address, ordinals } => {
+            return living.carry_adds(*address, ordinals, carried);
         }
         #[cfg(idjournal_mutants)]
         Piece::Dead {
             address,
             ordinal,
             id,
-        } => living.carry_dead(*address, *ordinal, id),
-        Piece::Definition { address } => living.carry_definition(*address, segment),
-        Piece::Bookmark { name } => living.carry_bookmark(name, segment),
-        Piece::Prepare { transaction } => living.carry_prepare(transaction, segment),
+        } => *carried += living.carry_dead(*address, *ordinal, id)?,
+        Piece::Definition { address } => *carried += living.carry_definition(*address, segment)?,
+        Piece::Bookmark { name } => *carried += living.carry_bookmark(name, segment)?,
+        Piece::Prepare { transaction } => *carried += living.carry_prepare(transaction, segment)?,
     }
+    Ok(())
+}
+
+/// Takes one copy off those that a record has later on; whether there was one.
+fn has_copy(copies: &mut HashMap<(u32, Ordinal), u32>, key: (u32, Ordinal)) -> bool {
+    let Some(count) = copies.get_mut(&key) else {
+        return false;
+    };
+    *count = count.saturating_sub(1);
+    if *count == 0 {
+        copies.remove(&key);
+    }
+    true
 }
 
 impl Cursor {
@@ -186,23 +210,30 @@ impl Cursor {
         oldest: &Oldest,
         copies: &mut HashMap<(u32, Ordinal), u32>,
     ) -> Cursor {
-        let mut records = 0;
-        let mut last_copied = 0;
-        let mut ahead = match Cursor::open(oldest) {
-            Ok(cursor) if mutant::is(Mutant::CursorBehindTheLastCopy) => cursor,
-            _ => return self,
+        if !mutant::is(Mutant::CursorBehindTheLastCopy) {
+            return self;
+        }
+        let has_copy = |copies: &HashMap<(u32, Ordinal), u32>, address: u32, ordinal: Ordinal| {
+            copies.contains_key(&(address, ordinal))
         };
-        while let Ok(Some(_)) = ahead.advance() {
+        let (mut records, mut last_copied) = (0, 0);
+        let Ok(mut ahead) = Cursor::open(oldest) else {
+            return self;
+        };
+        while let Ok(Some(item)) = ahead.reader.next() {
             records += 1;
-            let has_copy = ahead.pieces.drain(..).any(|piece| match piece {
-                Piece::Add { address, ordinal } => copies.contains_key(&(address, ordinal)),
+            let is_copied = match &item.decoded.record {
+                Record::Add(add) => has_copy(copies, add.address, add.ordinal),
+                Record::Transaction { elements, .. } => (*elements).any(|element| {
+                    matches!(element, Element::Add { address, ordinal, .. }
+                        if has_copy(copies, address, ordinal))
+                }),
                 _ => false,
-            });
-            last_copied = if has_copy { records } else { last_copied };
+            };
+            last_copied = if is_copied { records } else { last_copied };
         }
         for _ in 0..last_copied {
-            let _ = self.advance();
-            self.pieces.clear();
+            let _ = self.reader.next();
         }
         if last_copied > 0 {
             copies.clear();
@@ -210,18 +241,19 @@ impl Cursor {
         self
     }
 
-    /// Reads one record and notes its pieces; its bytes, or none at the end.
-    fn advance(&mut self) -> Result<Option<u64>, Error> {
-        let item = self.reader.next();
-        let item = item.map_err(|error| Error::io("read", "a segment", error))?;
-        if let Some(item) = item {
-            let bytes = item.decoded.bytes;
-            note_pieces(&mut self.pieces, &item.decoded.record);
-            return Ok(Some(bytes));
+    /// Reads some records and notes their pieces; how many bytes those were, 0 at the end.
+    fn advance(&mut self, copies: &mut HashMap<(u32, Ordinal), u32>) -> Result<u64, Error> {
+        let mut bytes = 0;
+        while bytes < PIECE_BYTES {
+            let item = self.reader.next();
+            let item = item.map_err(|error| Error::io("read", "a segment", error))?;
+            let Some(item) = item else { break };
+            bytes += item.decoded.bytes;
+            note_pieces(&mut self.pieces, copies, &item.decoded.record);
         }
         match self.reader.end() {
-            Some(End::Limit | End::Sealed { .. }) => Ok(None),
-            _ => Err(Error::Damaged {
+            None | Some(End::Limit | End::Sealed { .. }) => Ok(bytes),
+            Some(_) => Err(Error::Damaged {
                 segment: self.number,
                 offset: self.reader.valid_end(),
                 reason: DamageReason::Checksum,
@@ -230,7 +262,11 @@ impl Cursor {
     }
 }
 
-fn note_pieces(pieces: &mut VecDeque<Piece>, record: &Record<'_>) {
+fn note_pieces(
+    pieces: &mut VecDeque<Piece>,
+    copies: &mut HashMap<(u32, Ordinal), u32>,
+    record: &Record<'_>,
+) {
     match record {
         Record::Add(add) | Record::Renew { add, .. } => {
             #[cfg(idjournal_mutants)]
@@ -241,37 +277,57 @@ fn note_pieces(pieces: &mut VecDeque<Piece>, record: &Record<'_>) {
                     id: Box::from(add.id),
                 });
             }
-            pieces.push_back(Piece::Add {
-                address: add.address,
-                ordinal: add.ordinal,
-            });
+            note_add(pieces, copies, add.address, add.ordinal);
         }
         Record::Definition(definition) => {
-            pieces.push_back(Piece::Definition {
-                address: definition.address,
-            });
+            let address = definition.address;
+            pieces.push_back(Piece::Definition { address });
         }
         Record::Bookmark { name, .. } => {
-            pieces.push_back(Piece::Bookmark {
-                name: Box::from(*name),
-            });
+            let name = Box::from(*name);
+            pieces.push_back(Piece::Bookmark { name });
         }
         Record::Prepare { transaction, .. } => {
-            pieces.push_back(Piece::Prepare {
-                transaction: Box::from(*transaction),
-            });
+            let transaction = Box::from(*transaction);
+            pieces.push_back(Piece::Prepare { transaction });
         }
         Record::Transaction { elements, .. } => {
-            pieces.extend((*elements).filter_map(|element| match element {
-                Element::Add {
-                    address, ordinal, ..
-                } => Some(Piece::Add { address, ordinal }),
-                Element::Bookmark { name, .. } => Some(Piece::Bookmark {
-                    name: Box::from(name),
-                }),
-                Element::Remove { .. } => None,
-            }));
+            for element in *elements {
+                match element {
+                    Element::Add {
+                        address, ordinal, ..
+                    } => {
+                        note_add(pieces, copies, address, ordinal);
+                    }
+                    Element::Bookmark { name, .. } => {
+                        let name = Box::from(name);
+                        pieces.push_back(Piece::Bookmark { name });
+                    }
+                    Element::Remove { .. } => {}
+                }
+            }
         }
         _ => {}
+    }
+}
+
+/// Notes an add, with those of the same address before it.
+fn note_add(
+    pieces: &mut VecDeque<Piece>,
+    copies: &mut HashMap<(u32, Ordinal), u32>,
+    number: u32,
+    ordinal: Ordinal,
+) {
+    if !copies.is_empty() && has_copy(copies, (number, ordinal)) {
+        return;
+    }
+    match pieces.back_mut() {
+        Some(Piece::Adds { address, ordinals }) if *address == number => {
+            ordinals.push_back(ordinal);
+        }
+        _ => pieces.push_back(Piece::Adds {
+            address: number,
+            ordinals: VecDeque::from([ordinal]),
+        }),
     }
 }

@@ -52,6 +52,7 @@ mod error;
 mod facade;
 mod format;
 mod ids;
+pub mod inspect;
 mod journal;
 mod keeper;
 #[cfg(not(idjournal_mutants))]
@@ -89,3 +90,8 @@ pub use store::{
     Store, Transaction,
 };
 pub use sync_policy::SyncPolicy;
+
+/// The examples of the README are run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

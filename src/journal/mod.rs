@@ -27,6 +27,7 @@ use crate::segment::SegmentWriter;
 use crate::storage::{StorageFile, Writes};
 use crate::store_file::StoreCopy;
 
+pub(crate) use crate::segment::Standing;
 pub(crate) use append::{Appended, Base, Purpose, Refused};
 pub(crate) use life::OpenStoreFile;
 pub(crate) use slots::Oldest;
@@ -60,6 +61,8 @@ pub(crate) struct Journal {
     entropy: Arc<dyn Entropy>,
     timeline: Timeline,
     pub(crate) commit: Commit,
+    /// The process that opened it; a forked child must not write to the same segments.
+    process: u32,
     inner: Mutex<Inner>,
 }
 
@@ -124,6 +127,7 @@ impl Journal {
             entropy: settings.entropy,
             timeline: settings.timeline,
             commit,
+            process: std::process::id(),
             inner: Mutex::new(Inner {
                 ring: parts.ring,
                 store_file: parts.store_file,
@@ -184,6 +188,16 @@ impl Journal {
         error
     }
 
+    /// An error in a process that was forked off the one that opened the store.
+    fn check_process(&self) -> Result<()> {
+        if std::process::id() == self.process {
+            return Ok(());
+        }
+        let why = "the store was opened by the parent of this forked process";
+        let source = std::io::Error::new(std::io::ErrorKind::Unsupported, why);
+        Err(Error::io("sync", self.place(), source))
+    }
+
     /// Ends this journal: makes everything durable and writes the end into the store file.
     ///
     /// A poisoned journal writes nothing.
@@ -197,6 +211,7 @@ impl Journal {
         };
         self.commit.check()?;
         let Some(end) = end else { return Ok(()) };
+        self.check_process()?;
         self.wait(end)?;
         let mut inner = self.inner.lock();
         let Some(salt) = inner.writer.as_ref().map(SegmentWriter::salt) else {
@@ -245,6 +260,7 @@ fn sync(file: &File) -> std::io::Result<()> {
 
 impl SyncAll for Journal {
     fn sync_all(&self) -> Result<Position> {
+        self.check_process()?;
         let (unsynced, active, end) = {
             let inner = self.inner.lock();
             let Some(writer) = &inner.writer else {

@@ -13,7 +13,7 @@ use crate::journal::{File, Journal, Next};
 use crate::mutant::{self, Mutant};
 use crate::record::Record;
 use crate::ring::{FreeSlot, Link};
-use crate::segment::SegmentHeader;
+use crate::segment::{SegmentHeader, Standing};
 use crate::storage::{Written, write_full};
 
 /// Up to where all must be durable before the slot is let go: the end of the release.
@@ -161,6 +161,12 @@ impl Journal {
         };
         let name = crate::directory::slot_name(slot.slot);
         let encoded = header.encode();
+        // Before the header, so that the pages which a new map dirties go to the disk with its
+        // sync.
+        if let Err(error) = slot.file.prepare(self.writes) {
+            self.inner.lock().ring.put_free(slot);
+            return Err(Error::io("map", name, error));
+        }
         // Copy 0 first and alone: if it cannot be written at all, nothing has changed.
         match write_full(&*slot.file, 0, &encoded) {
             Written::All => {}
@@ -180,8 +186,6 @@ impl Journal {
             synced.map_err(|error| self.fatal(Error::io("sync", &*name, error)))?;
             write_synced(&slot.file, copy_1, &encoded, &name).map_err(|error| self.fatal(error))?;
         }
-        let prepared = slot.file.prepare(self.writes);
-        prepared.map_err(|error| self.fatal(Error::io("map", name, error)))?;
         let FreeSlot { slot, bytes, file } = slot;
         let end = crate::format::records_offset(bytes);
         let (number, base_time) = (header.number, header.base_time);
@@ -214,7 +218,7 @@ impl Journal {
                 if inner.writer.is_none() || inner.is_closed {
                     return Ok(());
                 }
-                let keep = self.spares_wanted(&inner);
+                let keep = self.spares_kept(&inner);
                 inner.ring.take_surplus(self.segment_bytes, keep)
             };
             let Some(free) = surplus else { break };
@@ -245,6 +249,16 @@ impl Journal {
             more += 1;
         }
         base + more
+    }
+
+    /// How many free slots may stay: one more than wanted, where the bound allows it. The chain is
+    /// longer by one from a rotation to the next release: a slot deleted between them would be made
+    /// anew, written in full, in every turn of the ring.
+    fn spares_kept(&self, inner: &super::Inner) -> u64 {
+        let used = inner.ring.chain().len() as u64 + u64::from(inner.next.is_some());
+        let wanted = self.spares_wanted(inner);
+        let allowed = inner.space.slots_allowed(self.segment_bytes);
+        wanted + u64::from(used + wanted < allowed)
     }
 
     /// Whether the bound on space allows one more slot.
@@ -285,9 +299,27 @@ impl Journal {
         self.inner.lock().writer.is_some()
     }
 
+    /// Whether an ordinary record may begin this life without taking the last slot for good.
+    pub(crate) fn may_begin(&self) -> bool {
+        let inner = self.inner.lock();
+        let slots = inner.ring.free_count(self.segment_bytes);
+        slots > 1 || inner.space.live_bytes() <= self.fresh_room() / 4
+    }
+
+    /// Whether there is a next segment, and a slot beside it.
+    pub(crate) fn has_spare(&self) -> bool {
+        let inner = self.inner.lock();
+        inner.next.is_some() && inner.ring.free_count(self.segment_bytes) > 0
+    }
+
     /// Whether the active segment has one to be sealed to.
     pub(crate) fn has_next(&self) -> bool {
         self.inner.lock().next.is_some()
+    }
+
+    /// Whether carrying is sure to win a slot.
+    pub(crate) fn may_regain(&self) -> bool {
+        self.inner.lock().may_regain(self)
     }
 
     /// Bytes of the chain that nothing lives in.
@@ -335,7 +367,7 @@ impl Journal {
         };
         let release = Record::Release { oldest };
         let own = mutant::last(false);
-        let appended = self.append(&release, false, Purpose::Freeing, |_| 0)?;
+        let appended = self.append(&release, Standing::Alone, Purpose::Freeing, |_| 0)?;
         // Everything appended so far must be durable before the slot is reused, under every policy:
         // the copies, and also the adds, removes and clears that made the rest dead.
         self.wait(release_covers(appended.end, self.commit.durable(), own))?;

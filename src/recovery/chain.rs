@@ -2,16 +2,14 @@
 //!
 //! Changes nothing.
 
-use std::collections::{BTreeMap, HashMap};
-
 use crate::directory::slot_name;
 use crate::error::{DamageReason, Error, Result};
-use crate::format::records_offset;
 use crate::ids::{Position, SegmentNumber};
 use crate::mutant::{self, Mutant};
 use crate::record::Stop;
 use crate::recovery::classify::{Found, Role, Verdict, classify};
-use crate::recovery::scan::{SegmentFacts, SlotFacts, scan_segment};
+use crate::recovery::scan::{SlotFacts, scan_segment};
+use crate::recovery::slots::{Life, Slots, damaged};
 use crate::segment::{End, SegmentHeader};
 use crate::store_file::StoreCopy;
 
@@ -38,14 +36,13 @@ pub(crate) struct Chain {
     pub(crate) highest: SegmentNumber,
 }
 
-type Life = (SegmentNumber, u64);
-
-/// The slots of this store by number and salt, and those already read.
-struct Slots<'a> {
-    store: &'a StoreCopy,
-    all: &'a [SlotFacts],
-    by_life: BTreeMap<Life, Vec<&'a SlotFacts>>,
-    read: HashMap<Life, SegmentFacts>,
+/// What is known of the segment after one in the chain.
+#[derive(Clone, Copy)]
+enum Follows {
+    Nothing,
+    Header(SegmentHeader),
+    /// It is not there, which is a fault of its own.
+    Missing,
 }
 
 /// Finds and judges the chain.
@@ -54,29 +51,28 @@ struct Slots<'a> {
 ///
 /// [`Error::Damaged`] and [`Error::NewerFormat`] by the table of docs/recovery.md; [`Error::Io`].
 pub(crate) fn find_chain(store: &StoreCopy, all: &[SlotFacts]) -> Result<Chain> {
-    let mut slots = Slots {
-        store,
-        all,
-        by_life: BTreeMap::new(),
-        read: HashMap::new(),
-    };
-    for facts in all {
-        if let Some(header) = facts
-            .header
-            .filter(|header| header.identity == store.identity)
-        {
-            slots
-                .by_life
-                .entry((header.number, header.salt))
-                .or_default()
-                .push(facts);
-        }
-    }
+    let mut faults = Vec::new();
+    let chain = survey_chain(store, all, &mut faults);
+    // What was found first counts, also if the search for more met an error.
+    faults.into_iter().next().map_or(chain, Err)
+}
+
+/// Finds and judges the chain, and goes on behind each fault to find them all: the first one is
+/// that of [`find_chain`]. After it the chain is only what could be found of it.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub(crate) fn survey_chain(
+    store: &StoreCopy,
+    all: &[SlotFacts],
+    faults: &mut Vec<Error>,
+) -> Result<Chain> {
+    let mut slots = Slots::new(store, all, faults);
     let newest = slots.by_life.keys().next_back().copied();
     let highest = newest.map_or(SegmentNumber(0), |(number, _)| number);
-    let mark = Position::new(store.mark_number, store.mark_end);
     let mut chain = Chain {
-        durable: mark,
+        durable: Position::new(store.mark_number, store.mark_end),
         highest,
         ..Chain::default()
     };
@@ -85,26 +81,21 @@ pub(crate) fn find_chain(store: &StoreCopy, all: &[SlotFacts]) -> Result<Chain> 
     }
     let first = (store.first_number, store.first_salt);
     let Some(newest) = newest else {
-        return Err(slots.missing(first));
+        let missing = slots.missing(first);
+        slots.fault(missing)?;
+        return Ok(chain);
     };
-    if slots
-        .by_life
-        .keys()
-        .filter(|life| life.0 == highest)
-        .count()
-        > 1
-    {
+    let of_highest = slots.by_life.keys().filter(|life| life.0 == highest);
+    if of_highest.count() > 1 {
         // Of two lives of one number at most one is ours, and which is not for us to say.
-        let reason = DamageReason::OtherLife;
-        return Err(Error::Damaged {
-            segment: highest,
-            offset: 0,
-            reason,
-        });
+        slots.fault(damaged(highest, DamageReason::OtherLife))?;
     }
-    let last = slots.newest_begun(newest, &mut chain)?;
+    let Some(last) = slots.newest_begun(newest, &mut chain)? else {
+        return Ok(chain);
+    };
     if last.0 < first.0 && !mutant::is(Mutant::MissingNotSeen) {
-        return Err(slots.missing(first));
+        let missing = slots.missing(first);
+        slots.fault(missing)?;
     }
     slots.walk_back(last, &mut chain)?;
     let has_first = chain.segments.iter().any(|segment| segment.life() == first);
@@ -112,8 +103,10 @@ pub(crate) fn find_chain(store: &StoreCopy, all: &[SlotFacts]) -> Result<Chain> 
         .segments
         .first()
         .is_some_and(|oldest| oldest.life().0 > first.0);
-    if !has_first && !begins_later && !mutant::is(Mutant::MissingNotSeen) {
-        return Err(slots.missing(first));
+    let is_seen = slots.faults.is_empty() && !mutant::is(Mutant::MissingNotSeen);
+    if !has_first && !begins_later && is_seen {
+        let missing = slots.missing(first);
+        slots.fault(missing)?;
     }
     Ok(chain)
 }
@@ -129,79 +122,7 @@ impl ChainSegment {
     }
 }
 
-impl<'a> Slots<'a> {
-    /// The slot that holds this life of a segment, and its header.
-    fn find(&self, life: Life) -> Result<(&'a SlotFacts, SegmentHeader)> {
-        let damaged = |reason| Error::Damaged {
-            segment: life.0,
-            offset: 0,
-            reason,
-        };
-        let facts = match self.by_life.get(&life).map(Vec::as_slice) {
-            Some([facts]) => *facts,
-            Some([_, _, ..]) => return Err(damaged(DamageReason::Twice)),
-            _ => return Err(self.missing(life)),
-        };
-        let Some(header) = facts.header else {
-            return Err(self.missing(life));
-        };
-        if facts.bytes != header.segment_bytes {
-            let (offset, reason) = (facts.bytes.min(header.segment_bytes), DamageReason::Length);
-            return Err(Error::Damaged {
-                segment: life.0,
-                offset,
-                reason,
-            });
-        }
-        Ok((facts, header))
-    }
-
-    /// The error for a segment that is needed and not there, as exactly as can be told.
-    fn missing(&self, (number, _): Life) -> Error {
-        let newer = self
-            .all
-            .iter()
-            .find_map(|facts| Some((facts, facts.newer?)));
-        if let Some((facts, (what, found))) = newer {
-            return Error::NewerFormat {
-                file: slot_name(facts.slot),
-                what,
-                found,
-            };
-        }
-        let same_number = self
-            .all
-            .iter()
-            .filter_map(|facts| facts.header)
-            .find(|header| header.number == number);
-        let has_bad_header = self
-            .all
-            .iter()
-            .any(|facts| facts.header.is_none() && facts.has_bytes());
-        let reason = match same_number {
-            Some(header) if header.identity != self.store.identity => DamageReason::OtherStore,
-            Some(_) => DamageReason::OtherLife,
-            None if has_bad_header => DamageReason::Header,
-            None => DamageReason::Missing,
-        };
-        Error::Damaged {
-            segment: number,
-            offset: 0,
-            reason,
-        }
-    }
-
-    /// Reads a segment to its end, once.
-    fn read(&mut self, life: Life) -> Result<SegmentFacts> {
-        if let Some(facts) = self.read.get(&life) {
-            return Ok(*facts);
-        }
-        let (facts, header) = self.find(life)?;
-        let read = scan_segment(facts, &header, None)?;
-        self.read.insert(life, read);
-        Ok(read)
-    }
-
+impl Slots<'_> {
     /// Whether the segment is begun (rule 7 of docs/design.md).
     fn is_begun(&mut self, life: Life) -> Result<bool> {
         let (_, header) = self.find(life)?;
@@ -211,6 +132,9 @@ impl<'a> Slots<'a> {
         if header.previous == SegmentNumber(0) || header.previous_end != 0 {
             return Ok(true);
         }
+        // The newer one is read first: of a journal that is being written this shows a state that
+        // it passed through.
+        let oldest_needed = self.read(life)?.oldest_needed;
         let previous = (header.previous, header.previous_salt);
         if self.by_life.contains_key(&previous) {
             let end = self.read(previous)?.end;
@@ -221,11 +145,26 @@ impl<'a> Slots<'a> {
                 return Ok(true);
             }
         }
-        Ok(self.read(life)?.oldest_needed >= header.number)
+        Ok(oldest_needed >= header.number)
     }
 
-    /// The newest begun segment. One that is not begun is left out; its marks still count.
-    fn newest_begun(&mut self, newest: Life, chain: &mut Chain) -> Result<Life> {
+    /// The newest begun segment, or the newest sound one after a fault. One that is not begun is
+    /// left out; its marks still count.
+    fn newest_begun(&mut self, newest: Life, chain: &mut Chain) -> Result<Option<Life>> {
+        match self.newest_begun_or_fault(newest, chain) {
+            Ok(last) => Ok(Some(last)),
+            Err(error) => {
+                self.fault(error)?;
+                let mut life = Some(newest);
+                while let Some(bad) = life.filter(|life| self.find(*life).is_err()) {
+                    life = self.before(bad, SegmentNumber(0));
+                }
+                Ok(life)
+            }
+        }
+    }
+
+    fn newest_begun_or_fault(&mut self, newest: Life, chain: &mut Chain) -> Result<Life> {
         if self.is_begun(newest)? {
             return Ok(newest);
         }
@@ -234,12 +173,10 @@ impl<'a> Slots<'a> {
         let previous = (header.previous, header.previous_salt);
         self.find(previous)?;
         if !self.is_begun(previous)? {
-            let (segment, reason) = (previous.0, DamageReason::NotLinked);
-            return Err(Error::Damaged {
-                segment,
-                offset: 0,
-                reason,
-            });
+            // What would have shown it begun may not be there at all.
+            let (_, header) = self.find(previous)?;
+            self.find((header.previous, header.previous_salt))?;
+            return Err(damaged(previous.0, DamageReason::NotLinked));
         }
         chain.left_out = Some(newest.0);
         chain.durable = chain.durable.max(marks);
@@ -248,11 +185,22 @@ impl<'a> Slots<'a> {
 
     /// From `last` back to the oldest needed; then judges each, from the last on.
     fn walk_back(&mut self, last: Life, chain: &mut Chain) -> Result<()> {
-        let mut lives = vec![last];
+        let mut lives = Vec::new();
         let mut oldest_needed = SegmentNumber(0);
-        let mut at = last;
+        let (mut at, mut follows) = (last, Follows::Nothing);
         loop {
-            let (_, header) = self.find(at)?;
+            let header = match self.find(at) {
+                Ok((_, header)) => header,
+                Err(error) => {
+                    self.fault(error)?;
+                    let Some(before) = self.before(at, oldest_needed) else {
+                        break;
+                    };
+                    (at, follows) = (before, Follows::Missing);
+                    continue;
+                }
+            };
+            lives.push((at, follows));
             let read = self.read(at)?;
             oldest_needed = oldest_needed.max(read.oldest_needed);
             chain.durable = chain.durable.max(read.highest_mark.unwrap_or_default());
@@ -263,77 +211,75 @@ impl<'a> Slots<'a> {
                 break;
             }
             at = previous;
-            lives.push(at);
+            follows = Follows::Header(header);
         }
         if at.0 < oldest_needed && !mutant::is(Mutant::ReplayFreed) {
-            return Err(self.missing((oldest_needed, 0)));
+            let missing = self.missing((oldest_needed, 0));
+            self.fault(missing)?;
         }
-        let mut follows: Option<SegmentHeader> = None;
-        for life in lives {
-            let (_, header) = self.find(life)?;
+        for (life, follows) in lives {
             let segment = self.judge(life, follows, chain.durable)?;
             chain.segments.push(segment);
-            follows = Some(header);
         }
         chain.segments.reverse();
         Ok(())
     }
 
-    fn judge(
-        &mut self,
-        life: Life,
-        follows: Option<SegmentHeader>,
-        durable: Position,
-    ) -> Result<ChainSegment> {
+    fn judge(&mut self, life: Life, follows: Follows, durable: Position) -> Result<ChainSegment> {
         let (facts, header) = self.find(life)?;
         let is_marked = (self.store.mark_number, self.store.mark_salt) == life;
-        let (role, limit) = match follows {
-            None => (Role::Last, is_marked.then_some(self.store.mark_end)),
-            Some(next) if next.previous_end == 0 => (Role::Sealed, None),
-            Some(next) => (Role::Closed, Some(next.previous_end)),
+        let (role, limit, next) = match follows {
+            Follows::Nothing => (Role::Last, is_marked.then_some(self.store.mark_end), None),
+            Follows::Missing => (Role::Last, None, None),
+            Follows::Header(next) => {
+                let life = Some((next.number, next.salt));
+                match next.previous_end {
+                    0 => (Role::Sealed, None, life),
+                    end => (Role::Closed, Some(end), life),
+                }
+            }
         };
         let read = match limit {
             None => self.read(life)?,
             Some(_) => scan_segment(facts, &header, limit)?,
         };
-        let next = follows.map(|next| (next.number, next.salt));
         let found = found(read.end, next);
-        let end = Position::new(header.number, read.valid_end);
-        let is_below_mark =
-            role == Role::Last && end < durable && !mutant::is(Mutant::EveryTailTorn);
-        match classify(role, found, is_below_mark) {
-            Verdict::Whole | Verdict::Tail => Ok(ChainSegment {
-                facts: facts.clone(),
-                header,
-                end: read.valid_end,
-                is_torn: found == Found::NotARecord,
-            }),
-            Verdict::Damaged(reason) => Err(Error::Damaged {
+        let segment = ChainSegment {
+            facts: facts.clone(),
+            header,
+            end: read.valid_end,
+            is_torn: found == Found::NotARecord,
+        };
+        let is_below_mark = role == Role::Last
+            && segment.end_position() < durable
+            && !mutant::is(Mutant::EveryTailTorn);
+        let verdict = classify(role, found, is_below_mark);
+        // What is missing after it would have told where it must end.
+        let is_end_known = !matches!(follows, Follows::Missing)
+            || matches!(found, Found::Impossible(_) | Found::Newer);
+        match verdict {
+            Verdict::Damaged(reason) if is_end_known => self.fault(Error::Damaged {
                 segment: header.number,
                 offset: read.valid_end,
                 reason,
-            }),
-            Verdict::NewerFormat => {
-                let found = if let End::NewerKind { kind, .. } = read.end {
-                    kind
-                } else {
-                    0
-                };
-                let (file, what) = (slot_name(facts.slot), "the kind of a record");
-                Err(Error::NewerFormat {
-                    file,
-                    what,
-                    found: u64::from(found),
-                })
-            }
+            })?,
+            Verdict::NewerFormat => self.fault(newer_kind(facts, read.end))?,
+            Verdict::Whole | Verdict::Tail | Verdict::Damaged(_) => {}
         }
+        Ok(segment)
     }
 }
 
-impl SlotFacts {
-    /// Whether it is long enough for a segment.
-    fn has_bytes(&self) -> bool {
-        self.bytes > records_offset(crate::format::SEGMENT_BYTES_MIN)
+fn newer_kind(facts: &SlotFacts, end: End) -> Error {
+    let kind = if let End::NewerKind { kind, .. } = end {
+        kind
+    } else {
+        0
+    };
+    Error::NewerFormat {
+        file: slot_name(facts.slot),
+        what: "the kind of a record",
+        found: u64::from(kind),
     }
 }
 

@@ -9,6 +9,7 @@ mod replay;
 mod report;
 mod rewrite;
 mod scan;
+mod slots;
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -23,9 +24,11 @@ use crate::segment::SegmentReader;
 use crate::storage::StorageFile;
 use crate::store_file::StoreCopy;
 
-pub(crate) use chain::{Chain, ChainSegment, find_chain};
+pub(crate) use chain::{Chain, ChainSegment, find_chain, survey_chain};
 pub(crate) use replay::{At, Change, Replayed, ReplayedAddress, element_bytes};
-pub(crate) use scan::{SlotFacts, read_slot, read_store};
+pub(crate) use scan::{
+    SlotFacts, choose_store_copy, read_headers, read_slot, read_store, read_store_copies,
+};
 
 pub use report::{CapacityChange, Progress, RecoveryReport, SegmentReport, TailReport};
 
@@ -185,7 +188,7 @@ pub(crate) fn replay<H: BuildHasher>(
         replayed
             .addresses
             .values()
-            .filter(|address| address.defined.is_some())
+            .filter(|address| address.defined.is_some() && address.is_begun)
     };
     report.caches = existing().count() as u64;
     report.ids = existing().map(|address| address.cache.len()).sum();

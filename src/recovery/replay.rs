@@ -34,6 +34,8 @@ pub(crate) struct ReplayedAddress {
     pub(crate) cache: Cache,
     /// Its definition, if it has one and was not dropped since.
     pub(crate) defined: Option<Defined>,
+    /// Whether the cache exists: a definition before the first add says nothing without that.
+    pub(crate) is_begun: bool,
     /// The incarnation of its last definition or drop.
     pub(crate) incarnation: u32,
     /// Its name, also after a drop.
@@ -156,10 +158,11 @@ impl<H: BuildHasher> Replayed<H> {
                         drop(address.cache.forget_below(dropped.floor));
                     }
                     address.defined = None;
+                    address.is_begun = false;
                     address.incarnation = dropped.incarnation;
                 }
             }
-            Record::Definition(definition) => self.define(at, definition, decoded.bytes)?,
+            Record::Definition(definition) => self.define(at, definition, decoded)?,
             Record::Transaction { time, elements } => self.transaction(at, *time, elements)?,
             Record::Prepare {
                 time,
@@ -225,6 +228,7 @@ impl<H: BuildHasher> Replayed<H> {
             .or_insert_with(|| ReplayedAddress {
                 cache: Cache::new(CAPACITY_MAX),
                 defined: None,
+                is_begun: false,
                 incarnation: 0,
                 name: None,
                 named_in: at.segment,
@@ -237,7 +241,9 @@ impl<H: BuildHasher> Replayed<H> {
     fn add(&mut self, at: At, add: &Add<'_>, bytes: u64, is_carried: bool) -> Result<()> {
         self.newest_time = self.newest_time.max(add.time);
         let hash = self.hasher.hash_one(add.id);
-        let cache = &mut self.at(at, add.address)?.cache;
+        let address = self.at(at, add.address)?;
+        address.is_begun = true;
+        let cache = &mut address.cache;
         if !is_carried && add.ordinal <= cache.last() {
             return Err(malformed(at, "an ordinal does not rise"));
         }
@@ -254,7 +260,7 @@ impl<H: BuildHasher> Replayed<H> {
         Ok(())
     }
 
-    fn define(&mut self, at: At, definition: &Definition<'_>, bytes: u64) -> Result<()> {
+    fn define(&mut self, at: At, definition: &Definition<'_>, decoded: &Decoded<'_>) -> Result<()> {
         self.newest_time = self.newest_time.max(definition.time);
         let address = self.at(at, definition.address)?;
         if definition.incarnation < address.incarnation {
@@ -271,8 +277,9 @@ impl<H: BuildHasher> Replayed<H> {
             by_call: definition.by_call,
             max_age: definition.max_age,
             segment: at.segment,
-            record_bytes: bytes,
+            record_bytes: decoded.bytes,
         });
+        address.is_begun |= decoded.end_of_group;
         let cache = &mut address.cache;
         cache.restore_last(definition.last);
         if !address.is_capacity_known || cache.capacity() != definition.capacity {

@@ -2,6 +2,8 @@
 //!
 //! Changes nothing, so that the inspection uses it too.
 
+use std::io;
+
 use crate::directory::{Directory, STORE_NAME, slot_name};
 use crate::error::{DamageReason, Error, Result};
 use crate::format::{
@@ -12,7 +14,7 @@ use crate::ids::{Position, SegmentNumber, Slot};
 use crate::record::Record;
 use crate::recovery::File;
 use crate::segment::{End, Parsed, SegmentHeader, SegmentReader, mark_behind};
-use crate::storage::read_full;
+use crate::storage::{StorageFile, read_full};
 use crate::store_file::StoreCopy;
 
 /// What a slot holds, by its header.
@@ -23,8 +25,12 @@ pub(crate) struct SlotFacts {
     /// Length of the file.
     pub(crate) bytes: u64,
     pub(crate) header: Option<SegmentHeader>,
+    /// Whether it begins in zeros, as a slot that was never used does.
+    pub(crate) is_blank: bool,
     /// Why there is no header: a newer format, with what tells it.
     pub(crate) newer: Option<(&'static str, u64)>,
+    /// Which of the two copies are no header.
+    pub(crate) bad_copies: [bool; 2],
 }
 
 /// How the records of a segment end, and what they say about others.
@@ -42,59 +48,79 @@ pub(crate) struct SegmentFacts {
 /// Reads the store file: the valid copy with the higher generation.
 pub(crate) fn read_store(directory: &Directory) -> Result<(File, StoreCopy)> {
     let file = directory.open(STORE_NAME)?;
-    let mut best: Option<StoreCopy> = None;
-    let mut newer = None;
-    let mut malformed = None;
-    for offset in store::COPY_OFFSETS {
+    let copies = read_store_copies(&*file);
+    let copies = copies.map_err(|error| directory.io("read", STORE_NAME, error))?;
+    let copy = choose_store_copy(&copies, || directory.file(STORE_NAME))?;
+    Ok((file, copy))
+}
+
+/// Both copies of the store file.
+pub(crate) fn read_store_copies(file: &dyn StorageFile) -> io::Result<[Parsed<StoreCopy>; 2]> {
+    let read = |offset| -> io::Result<Parsed<StoreCopy>> {
         let mut block = [0; HEADER_BYTES];
-        let count = read_full(&*file, offset, &mut block);
-        let count = count.map_err(|error| directory.io("read", STORE_NAME, error))?;
-        match StoreCopy::parse(block.get(..count).unwrap_or_default()) {
+        let count = read_full(file, offset, &mut block)?;
+        Ok(StoreCopy::parse(block.get(..count).unwrap_or_default()))
+    };
+    let [first, second] = store::COPY_OFFSETS;
+    Ok([read(first)?, read(second)?])
+}
+
+/// The copy that counts; `name` is that of the file, for the error.
+pub(crate) fn choose_store_copy(
+    copies: &[Parsed<StoreCopy>; 2],
+    name: impl Fn() -> String,
+) -> Result<StoreCopy> {
+    let mut best: Option<StoreCopy> = None;
+    let mut reason = DamageReason::Header;
+    for copy in copies {
+        match copy {
             Parsed::Valid(copy) if best.is_none_or(|best| best.generation < copy.generation) => {
-                best = Some(copy);
+                best = Some(*copy);
             }
-            Parsed::Newer { what, found } => newer = Some((what, found)),
-            Parsed::Malformed(why) => malformed = Some(why),
+            Parsed::Newer { what, found } => {
+                return Err(Error::NewerFormat {
+                    file: name(),
+                    what,
+                    found: *found,
+                });
+            }
+            Parsed::Malformed(why) => reason = DamageReason::Malformed(why),
             Parsed::Valid(_) | Parsed::NotValid => {}
         }
     }
-    if let Some((what, found)) = newer {
-        return Err(Error::NewerFormat {
-            file: directory.file(STORE_NAME),
-            what,
-            found,
-        });
-    }
-    match best {
-        Some(copy) => Ok((file, copy)),
-        None => {
-            let reason = malformed.map_or(DamageReason::Header, DamageReason::Malformed);
-            Err(Error::Damaged {
-                segment: SegmentNumber(0),
-                offset: 0,
-                reason,
-            })
-        }
-    }
+    best.ok_or(Error::Damaged {
+        segment: SegmentNumber(0),
+        offset: 0,
+        reason,
+    })
 }
 
 /// Reads both header copies of `slot`.
 pub(crate) fn read_slot(directory: &Directory, slot: Slot) -> Result<SlotFacts> {
     let file = directory.open_slot(slot)?;
-    let failed = |error| directory.io("read", &slot_name(slot), error);
-    let bytes = file.bytes().map_err(failed)?;
+    read_headers(slot, file).map_err(|error| directory.io("read", &slot_name(slot), error))
+}
+
+/// Reads both header copies in `file`, which holds `slot`.
+pub(crate) fn read_headers(slot: Slot, file: File) -> io::Result<SlotFacts> {
+    let bytes = file.bytes()?;
     let mut facts = SlotFacts {
         slot,
         file,
         bytes,
         header: None,
+        is_blank: true,
         newer: None,
+        bad_copies: [false; 2],
     };
     // A whole block: the header of a newer version may be longer.
-    let read = |offset| -> Result<Parsed<SegmentHeader>> {
+    let mut is_blank = true;
+    let mut read = |offset| -> io::Result<Parsed<SegmentHeader>> {
         let mut block = [0; HEADER_BLOCK_BYTES_MAX];
-        let count = read_full(&*facts.file, offset, &mut block).map_err(failed)?;
-        Ok(SegmentHeader::parse(block.get(..count).unwrap_or_default()))
+        let count = read_full(&*facts.file, offset, &mut block)?;
+        let block = block.get(..count).unwrap_or_default();
+        is_blank &= block.iter().all(|byte| *byte == 0);
+        Ok(SegmentHeader::parse(block))
     };
     let first = read(0)?;
     // Where copy 1 stands is told by the length of the file, or by copy 0 if that length is wrong.
@@ -110,6 +136,9 @@ pub(crate) fn read_slot(directory: &Directory, slot: Slot) -> Result<SlotFacts> 
     } else {
         Parsed::NotValid
     };
+    facts.bad_copies =
+        [&first, &second].map(|copy| matches!(copy, Parsed::NotValid | Parsed::Malformed(_)));
+    facts.is_blank = is_blank;
     for parsed in [first, second] {
         match parsed {
             Parsed::Valid(header)

@@ -10,6 +10,17 @@ use crate::record::{Add, AddForm, Base, Place, Record, Seed, encode, encode_add}
 use crate::storage::{StorageFile, Written, write_full};
 use std::sync::Arc;
 
+/// How a record stands to those around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It is all that its call records.
+    Alone,
+    /// The call records more behind it, without which it says nothing.
+    Before,
+    /// It repeats one that was there before.
+    Carried,
+}
+
 /// The active segment.
 pub(crate) struct SegmentWriter {
     file: Arc<dyn StorageFile>,
@@ -92,7 +103,7 @@ impl SegmentWriter {
             time: self.base_time,
         };
         let durable = self.marked(durable);
-        let place = self.place(durable, false);
+        let place = self.place(durable, Standing::Alone);
         let mark = place.mark;
         let form = encode_add(&mut buffer, &place, add, base);
         let written = self.write(&buffer, mark);
@@ -104,13 +115,13 @@ impl SegmentWriter {
     pub(crate) fn append(
         &mut self,
         record: &Record<'_>,
-        carried: bool,
+        standing: Standing,
         durable: Position,
     ) -> Written {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         let durable = self.marked(durable);
-        let mut place = self.place(durable, carried);
+        let mut place = self.place(durable, standing);
         if matches!(
             record,
             Record::Seal { .. } | Record::Release { .. } | Record::Mark
@@ -145,15 +156,15 @@ impl SegmentWriter {
         }
     }
 
-    fn place(&self, durable: Position, carried: bool) -> Place<'_> {
+    fn place(&self, durable: Position, standing: Standing) -> Place<'_> {
         let is_due = self.last_mark != Some(durable) || self.offset >= self.mark_due;
         let mark = is_due.then_some(durable);
         Place {
             seed: &self.seed,
             offset: self.offset,
             mark,
-            carried,
-            end_of_group: true,
+            carried: standing == Standing::Carried,
+            end_of_group: standing != Standing::Before,
         }
     }
 

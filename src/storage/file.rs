@@ -211,6 +211,11 @@ impl RegularFile {
             let why = "the file has another length than when it was mapped";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
+        // A map in use has its pages: to populate them again would only dirty all of them, and the
+        // next sync would write the whole segment.
+        if map.is_used() {
+            return Ok(());
+        }
         map.begin()
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Result;
 use crate::ids::{Ordinal, Owner, Position};
-use crate::journal::{Appended, Purpose, Refused};
+use crate::journal::{Appended, Purpose, Refused, Standing};
 use crate::mutant::{self, Mutant};
 use crate::record::{Add, AddForm, Definition, Record, add_bytes, definition_bytes};
 use crate::store::address::{Address, AddressState, Defined, Seen};
@@ -144,6 +144,7 @@ impl Shared {
         let time = self.now();
         let Some(journal) = &self.journal else {
             let ordinal = state.cache.add(hash, id, &[], time, id.len() as u64);
+            state.is_begun = true;
             return Ok((None, ordinal));
         };
         let number = match (state.defined, state.number) {
@@ -161,11 +162,25 @@ impl Shared {
         let evicted = signed(state.cache.eviction_bytes());
         let appended = journal.append_add(&add, &mut state.base, purpose, -evicted)?;
         state.cache.add(hash, id, &[], time, appended.bytes);
+        state.is_begun = true;
         state.note(ordinal, appended.end, journal.commit.durable());
         Ok((Some(appended), ordinal))
     }
 
-    /// Writes the definition of `address` with what holds now; gives its number.
+    /// The number of `address`, which gets one if it has none: from then on it is one of those that
+    /// are limited, so that a claim, which comes here first, is never refused when it is confirmed.
+    pub(crate) fn number(&self, address: &Arc<Address>, state: &mut AddressState) -> Result<u32> {
+        if let Some(number) = state.number {
+            return Ok(number);
+        }
+        let max = self.options.limits.addresses;
+        let number = self.registry.assign(address, max)?;
+        state.number = Some(number);
+        Ok(number)
+    }
+
+    /// Writes the definition of `address` with what holds now, before its first add; gives its
+    /// number.
     pub(crate) fn define(
         &self,
         address: &Arc<Address>,
@@ -175,20 +190,11 @@ impl Shared {
         let Some(journal) = &self.journal else {
             return Ok(0);
         };
-        let number = match state.number {
-            Some(number) => number,
-            None => {
-                let number = self
-                    .registry
-                    .assign(address, self.options.limits.addresses)?;
-                state.number = Some(number);
-                number
-            }
-        };
+        let number = self.number(address, state)?;
         let record = self.definition(address, state, number);
         let before = state.defined.map_or(0, |defined| defined.bytes);
         let live = |bytes| signed(bytes) - signed(before);
-        let appended = journal.append(&record, false, purpose, live)?;
+        let appended = journal.append(&record, Standing::Before, purpose, live)?;
         state.set_defined(&appended);
         Ok(number)
     }

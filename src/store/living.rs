@@ -1,39 +1,51 @@
 //! What lives, told to carrying by ordinal, and copied to the end of the journal.
 
+use std::collections::VecDeque;
+
 use crate::compaction::Living;
 use crate::ids::{Ordinal, SegmentNumber};
-use crate::journal::{Purpose, Refused};
+use crate::journal::{Purpose, Refused, Standing};
 use crate::mutant::{self, Mutant};
 use crate::record::{Add, Record};
 use crate::store::adding::signed;
 use crate::store::shared::Shared;
 
 impl Living for Shared {
-    fn carry_add(&self, number: u32, ordinal: Ordinal) -> Result<u64, Refused> {
+    fn carry_adds(
+        &self,
+        number: u32,
+        ordinals: &mut VecDeque<Ordinal>,
+        carried: &mut u64,
+    ) -> Result<(), Refused> {
         let (Some(journal), Some(address)) = (&self.journal, self.registry.by_number(number))
         else {
-            return Ok(0);
+            return Ok(());
         };
         let mut state = address.state.lock();
-        let Some(known) = state.cache.get(ordinal) else {
-            return Ok(0);
-        };
-        let value = (!known.value.is_empty()).then_some(known.value);
-        let add = Add {
-            address: number,
-            ordinal: match mutant::is(Mutant::NewOrdinalOnCopy) {
-                true => state.cache.next(),
-                false => ordinal,
-            },
-            time: known.time,
-            value,
-            id: known.id,
-        };
-        let before = known.record_bytes;
-        let live = |bytes| signed(bytes) - signed(before);
-        let appended = journal.append(&Record::Add(add), true, Purpose::Freeing, live)?;
-        state.cache.set_record_bytes(ordinal, appended.bytes);
-        Ok(appended.bytes)
+        while let Some(ordinal) = ordinals.front().copied() {
+            if let Some(known) = state.cache.get(ordinal) {
+                let value = (!known.value.is_empty()).then_some(known.value);
+                let (time, id) = (known.time, known.id);
+                let add = Add {
+                    address: number,
+                    ordinal: match mutant::is(Mutant::NewOrdinalOnCopy) {
+                        true => state.cache.next(),
+                        false => ordinal,
+                    },
+                    time,
+                    value,
+                    id,
+                };
+                let before = known.record_bytes;
+                let live = |bytes| signed(bytes) - signed(before);
+                let appended =
+                    journal.append(&Record::Add(add), Standing::Carried, Purpose::Freeing, live)?;
+                state.cache.set_record_bytes(ordinal, appended.bytes);
+                *carried += appended.bytes;
+            }
+            ordinals.pop_front();
+        }
+        Ok(())
     }
 
     fn carry_definition(&self, number: u32, segment: SegmentNumber) -> Result<u64, Refused> {
@@ -59,7 +71,7 @@ impl Living for Shared {
             }
         }
         let live = |bytes| signed(bytes) - signed(defined.bytes);
-        let appended = journal.append(&record, true, Purpose::Freeing, live)?;
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, live)?;
         state.set_defined(&appended);
         Ok(appended.bytes)
     }
@@ -83,7 +95,12 @@ impl Living for Shared {
             value,
             id,
         };
-        let appended = journal.append(&Record::Add(add), true, Purpose::Freeing, |_| 0)?;
+        let appended = journal.append(
+            &Record::Add(add),
+            Standing::Carried,
+            Purpose::Freeing,
+            |_| 0,
+        )?;
         Ok(appended.bytes)
     }
 
@@ -101,7 +118,7 @@ impl Living for Shared {
             name,
             value: &bookmark.value,
         };
-        let appended = journal.append(&record, true, Purpose::Freeing, |_| 0)?;
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, |_| 0)?;
         bookmark.segment = appended.end.segment();
         Ok(appended.bytes)
     }
@@ -123,7 +140,7 @@ impl Living for Shared {
             transaction,
             elements,
         };
-        let appended = journal.append(&record, true, Purpose::Freeing, |_| 0)?;
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, |_| 0)?;
         prepared.segment = appended.end.segment();
         Ok(appended.bytes)
     }

@@ -53,6 +53,21 @@ impl Shared {
     }
 
     fn upkeep_locked(&self, journal: &Journal, carrier: &mut Carrier) -> Result<()> {
+        let kept = self.upkeep_at_pace(journal, carrier);
+        if let Err(Error::NoSpace { .. }) = kept {
+            // The disk is full. What a clear freed gives back the slot that it took, now: after a
+            // restart there would be none to begin in.
+            while !journal.has_spare()
+                && journal.may_regain()
+                && self.carry_oldest(journal, carrier)?
+            {
+                journal.prepare_next()?;
+            }
+        }
+        kept
+    }
+
+    fn upkeep_at_pace(&self, journal: &Journal, carrier: &mut Carrier) -> Result<()> {
         journal.prepare_next()?;
         while journal.owed() > 0 {
             match self.carry_step(journal, carrier)? {
@@ -100,6 +115,11 @@ impl Shared {
         self.check()?;
         let mut carrier = self.maintenance.lock();
         if !journal.has_begun() {
+            // The last slot is for what frees space; unless all that lives fits into it easily, so
+            // that the others come free.
+            while purpose == Purpose::Ordinary && !journal.may_begin() {
+                journal.make_slot()?;
+            }
             return journal.begin_life();
         }
         let mut refused = None;
@@ -116,9 +136,7 @@ impl Shared {
                 Err(error) => return Err(error),
             }
         }
-        if journal.dead_bytes() >= self.options.segment_bytes
-            && self.carry_oldest(journal, &mut carrier)?
-        {
+        if journal.may_regain() && self.carry_oldest(journal, &mut carrier)? {
             return Ok(());
         }
         match refused {

@@ -74,6 +74,7 @@ impl Reservation {
                 return Ok(((Taken::Pending(owner), None), false));
             }
             if let Some(journal) = &shared.journal {
+                shared.number(&cache.address, &mut state)?;
                 journal.claim(bytes, longest)?;
             }
             let token = shared.token();
@@ -130,6 +131,19 @@ impl Reservation {
     }
 
     /// The ID that is claimed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{Owner, Reserve};
+    /// let orders = store.cache("orders")?;
+    /// let Reserve::Reserved(claim) = orders.reserve("order-1842")? else { return Ok(()) };
+    /// assert_eq!(claim.id(), b"order-1842");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn id(&self) -> &[u8] {
         &self.id
     }
@@ -195,6 +209,19 @@ impl Reservation {
     }
 
     /// Gives the claim a new lease from now on; whether it is still held.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{Owner, Reserve};
+    /// let orders = store.cache("orders")?;
+    /// let Reserve::Reserved(claim) = orders.reserve("order-1842")? else { return Ok(()) };
+    /// assert!(claim.renew(std::time::Duration::from_secs(30)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn renew(&self, lease: Duration) -> bool {
         let Some(token) = self.token else { return true };
         let end = self
@@ -211,11 +238,39 @@ impl Reservation {
     }
 
     /// Keeps the claim without this guard; its owner may take it up again with [`Cache::held`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{Owner, Reserve};
+    /// let orders = store.cache("orders")?;
+    /// let Reserve::Reserved(claim) = orders.reserve("order-1842")? else { return Ok(()) };
+    /// claim.keep();
+    /// assert!(matches!(orders.reserve("order-1842")?, Reserve::Pending(Owner::NOBODY)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn keep(mut self) {
         self.token = None;
     }
 
     /// Gives the claim up: others may have the ID. Dropping does the same.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{Owner, Reserve};
+    /// let orders = store.cache("orders")?;
+    /// let Reserve::Reserved(claim) = orders.reserve("order-1842")? else { return Ok(()) };
+    /// claim.release();
+    /// assert!(matches!(orders.reserve("order-1842")?, Reserve::Reserved(_)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn release(self) {}
 }
 

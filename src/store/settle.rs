@@ -2,7 +2,7 @@
 
 use crate::facade::MutexGuard;
 use crate::ids::{Ordinal, Ticks};
-use crate::journal::Purpose;
+use crate::journal::{Purpose, Standing};
 use crate::record::{Element, Record, TransactionBody};
 use crate::recovery::element_bytes;
 use crate::store::adding::{Attempt, signed};
@@ -67,7 +67,7 @@ impl Transaction {
                 elements: body.elements(),
             };
             let purpose = Purpose::Claimed(self.claimed_bytes);
-            let appended = journal.append(&record, false, purpose, |_| 0)?;
+            let appended = journal.append(&record, Standing::Alone, purpose, |_| 0)?;
             self.claimed_bytes = 0;
             for settled in &settled {
                 if let Settled::Add {
@@ -175,6 +175,7 @@ impl Transaction {
                     let bytes = element_bytes(count, &self.element(change, 0));
                     let id = self.gathered.id(start, end);
                     state.cache.add(hash, id, &[], time, bytes);
+                    state.is_begun = true;
                 }
                 Settled::Remove { address, ordinal } => {
                     if let Some(state) = states.get_mut(address) {

@@ -12,16 +12,7 @@ use crate::store::Handle;
 use crate::store::adding::Outcome;
 use crate::store::address::{Address, AddressState, Seen};
 use crate::store::handle::Cache;
-use crate::transaction::{Gathered, Sight, What};
-
-/// What a transaction does about an ID that is known or pending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnDuplicate {
-    /// It dooms the whole, which [`Transaction::rejected`] says before commit: for brokers.
-    Reject,
-    /// It is left out: for pipelines and migration.
-    Skip,
-}
+use crate::transaction::{Gathered, OnDuplicate, Sight, What};
 
 /// Changes over any addresses of a store that are all known afterwards, or none.
 ///
@@ -86,12 +77,26 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// - [`Error::Limit`]: the ID is too long, or the transaction would be larger than a quarter of
-    /// a
-    ///   segment. It is unchanged and may be committed as it is.
+    /// - [`Error::Limit`]: the ID is too long, or the transaction would be larger than a quarter
+    ///   of a segment. It is unchanged and may be committed as it is.
     /// - [`Error::NoSpace`]: the same; its space is set aside here, never at commit.
     /// - [`Error::ForeignCache`]: the cache is another store's.
     /// - [`Error::Poisoned`], [`Error::Closed`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{OnDuplicate, Outcome, Owner};
+    /// let orders = store.cache("orders")?;
+    /// let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
+    /// assert_eq!(batch.add(&orders, "a")?, Outcome::Added);
+    /// assert!(matches!(batch.add(&orders, "a")?, Outcome::Duplicate(_)), "as if one by one");
+    /// assert_eq!(orders.add("a")?, Outcome::Pending(Owner(7)), "others see it pending");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn add(&mut self, cache: &Cache, id: impl AsRef<[u8]>) -> Result<Outcome> {
         let id = id.as_ref();
         let shared = Arc::clone(&self.check(cache, id)?.shared);
@@ -135,6 +140,23 @@ impl Transaction {
     /// # Errors
     ///
     /// As [`add`](Transaction::add).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{OnDuplicate, Outcome, Owner};
+    /// let orders = store.cache("orders")?;
+    /// let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
+    /// let _ = orders.add("a")?;
+    /// assert!(batch.remove(&orders, "a")?);
+    /// assert!(orders.contains("a")?, "until the commit");
+    /// batch.commit().wait()?;
+    /// assert!(!orders.contains("a")?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn remove(&mut self, cache: &Cache, id: impl AsRef<[u8]>) -> Result<bool> {
         let id = id.as_ref();
         let shared = Arc::clone(&self.check(cache, id)?.shared);
@@ -155,6 +177,22 @@ impl Transaction {
     }
 
     /// Why this transaction will be rejected, if it will.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{OnDuplicate, Outcome, Owner};
+    /// let orders = store.cache("orders")?;
+    /// let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
+    /// let _ = orders.add("a")?;
+    /// let _ = batch.add(&orders, "a")?;
+    /// assert!(batch.rejected().is_some());
+    /// assert!(batch.commit().wait().is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn rejected(&self) -> Option<&Error> {
         self.rejected.as_ref()
     }
@@ -163,6 +201,21 @@ impl Transaction {
     ///
     /// The receipt, also of an empty transaction, covers the sync of every duplicate that was
     /// answered. It never fails for want of space.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{OnDuplicate, Outcome, Owner};
+    /// let orders = store.cache("orders")?;
+    /// let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
+    /// let _ = (batch.add(&orders, "a")?, batch.add(&orders, "b")?);
+    /// batch.commit().wait()?;
+    /// assert_eq!(orders.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn commit(mut self) -> Receipt<()> {
         if let Some(error) = self.rejected.take() {
             return Receipt::failed(error);
@@ -181,6 +234,21 @@ impl Transaction {
     }
 
     /// Gives everything up; nothing was changed, and nothing is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{OnDuplicate, Outcome, Owner};
+    /// let orders = store.cache("orders")?;
+    /// let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
+    /// let _ = batch.add(&orders, "a")?;
+    /// batch.rollback();
+    /// assert_eq!(orders.add("a")?, Outcome::Added);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn rollback(self) {}
 
     fn check<'a>(&self, cache: &'a Cache, id: &[u8]) -> Result<&'a Handle> {
@@ -255,6 +323,9 @@ impl Transaction {
         } else {
             0
         };
+        if let (Some(_), Some(address)) = (&self.handle.shared.journal, self.addresses.get(at)) {
+            self.handle.shared.number(address, state)?;
+        }
         self.set_aside(bytes, definition)?;
         if !self.gathered.has_claimed(at, hash, id) {
             let (owner, token) = (self.owner, self.token);
