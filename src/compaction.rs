@@ -224,7 +224,7 @@ impl Cursor {
             records += 1;
             let is_copied = match &item.decoded.record {
                 Record::Add(add) => has_copy(copies, add.address, add.ordinal),
-                Record::Transaction { elements, .. } => (*elements).any(|element| {
+                Record::Transaction { elements, .. } => elements.clone().any(|element| {
                     matches!(element, Element::Add { address, ordinal, .. }
                         if has_copy(copies, address, ordinal))
                 }),

@@ -180,6 +180,7 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> String {
 /// Without a bug nothing is caught, or what catches bugs would be worth nothing.
 #[test]
 fn no_bug_no_catch() {
+    let mut is_clean = true;
     for by in [
         Failing(CONTROL),
         Rot(CONTROL),
