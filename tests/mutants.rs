@@ -22,7 +22,7 @@ use common::crash_geometry::Geometry;
 use common::number_from;
 use common::space::{
     DEATHS_SLOTS_OVER, Most, SLOTS_OVER, TRANSACTION_IDS, WRITES, deaths, deaths_while_carrying,
-    slow_beside_fast,
+    newest_lost_on_a_full_disk, slow_beside_fast,
 };
 use idjournal::mutant::{Mutant, choose};
 
@@ -41,11 +41,13 @@ enum By {
     Pace,
     /// The thousand deaths.
     Deaths,
+    /// The newest segment lost on a full disk; in the life that filled it, or in the next.
+    Lost(bool),
     /// The deaths while a transaction is carried forward.
     Carrying,
 }
 
-use By::{Carrying, Deaths, Failing, Loop, Pace, Reuse, Rot};
+use By::{Carrying, Deaths, Failing, Loop, Lost, Pace, Reuse, Rot};
 use Mutant::*;
 
 const MUTANTS: &[(Mutant, By)] = &[
@@ -70,19 +72,19 @@ const MUTANTS: &[(Mutant, By)] = &[
     (HeaderNotSynced, Loop(60_000)),
     (NextBeforeSealSynced, Loop(60_000)),
     (NoDirectorySyncOnOpen, Loop(60_000)),
-    (NamesNotRenewed, Loop(60_000)),
+    (NamesNotRenewed, Failing(400_000)),
     (NoDirectorySyncAtCreation, Loop(60_000)),
     (MarkZero, Rot(60_000)),
     (MarkAhead, Loop(60_000)),
     (ValidBehindIsDamage, Loop(60_000)),
     (SealBehindIsDamage, Loop(60_000)),
     (EveryTailTorn, Rot(60_000)),
-    (SealNamesNobody, Rot(200_000)),
+    (SealNamesNobody, Lost(false)),
     (ReleaseNotSynced, Loop(60_000)),
     (ReleaseNotSyncedWithoutCopies, Loop(60_000)),
     (SyncOnlyTheCopies, Loop(60_000)),
     (DurableBySequence, Loop(200_000)),
-    (MissingNotSeen, Rot(200_000)),
+    (MissingNotSeen, Lost(true)),
     (NumberReused, Loop(60_000)),
     (LiveIfTheIdIsHeld, Loop(60_000)),
     (CountSurvivors, Loop(60_000)),
@@ -107,6 +109,7 @@ fn hunt(number: u32, by: By) -> Result<(u64, String), u64> {
         Loop(most) | Failing(most) | Rot(most) | Reuse(most) => most,
         Pace => return space(5_000, || slow_beside_fast(5_000), (SLOTS_OVER, WRITES)),
         Carrying => return carrying(),
+        Lost(is_reopened) => return lost(is_reopened),
         Deaths => return space(1_000, || deaths(1_000, 4), (DEATHS_SLOTS_OVER, u64::MAX)),
     };
     let mut states = 0;
@@ -134,6 +137,15 @@ fn space(
     match catch_unwind(AssertUnwindSafe(measure)) {
         Ok(Ok(most)) if most.slots_over <= slots && most.writes <= writes => Err(calls),
         other => Ok((calls, format!("{:?}", other.map_err(|_| "panicked")))),
+    }
+}
+
+/// What the bug does to a store whose newest segment is gone.
+fn lost(is_reopened: bool) -> Result<(u64, String), u64> {
+    match catch_unwind(AssertUnwindSafe(|| newest_lost_on_a_full_disk(is_reopened))) {
+        Ok(Ok((refusals, 0))) => Err(refusals),
+        Ok(Ok((refusals, undone))) => Ok((refusals + undone, format!("{undone} undone"))),
+        other => Ok((0, format!("{:?}", other.map_err(|_| "panicked")))),
     }
 }
 
@@ -187,6 +199,8 @@ fn no_bug_no_catch() {
         Reuse(CONTROL),
         Pace,
         Deaths,
+        Lost(false),
+        Lost(true),
         Carrying,
     ] {
         if let Ok((states, why)) = hunt(0, by) {
@@ -208,7 +222,7 @@ fn every_seeded_bug_is_caught() {
     let work = || {
         let mut missed = Vec::new();
         while let Some((mutant, by)) = MUTANTS.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if only.is_some_and(|only| only != *mutant as u64) {
+            if only.is_some_and(|only| only != u64::from(*mutant as u32)) {
                 continue;
             }
             match hunt(*mutant as u32, *by) {

@@ -10,7 +10,7 @@ mod common;
 
 use common::space::{
     DEATHS_SLOTS_OVER, SLOTS_OVER, TRANSACTION_IDS, WRITES, deaths, deaths_while_carrying,
-    slow_beside_fast,
+    newest_lost_on_a_full_disk, slow_beside_fast,
 };
 
 #[test]
@@ -31,4 +31,13 @@ fn f60_a_death_while_carrying_loses_nothing() {
     let (deaths, fewest) = deaths_while_carrying().unwrap();
     assert!(deaths > 200, "{deaths} deaths");
     assert_eq!(fewest, TRANSACTION_IDS);
+}
+
+#[test]
+fn f26_the_newest_segment_is_missed_also_where_no_next_one_names_it() {
+    for is_reopened in [false, true] {
+        let (refusals, undone) = newest_lost_on_a_full_disk(is_reopened).unwrap();
+        assert!(refusals > 5, "{is_reopened}: {refusals} refusals");
+        assert_eq!(undone, 0);
+    }
 }

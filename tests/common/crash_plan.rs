@@ -8,7 +8,7 @@ const ENOSPC: i32 = 28;
 
 /// A fault at some call of a life, once.
 pub fn planned_fault(generator: &mut Generator) -> Fault {
-    let few = generator.below(40);
+    let few = 1 + generator.below(39);
     let (kind, most, effect) = [
         (CallKind::Sync, 60, Effect::Fails(EIO)),
         (CallKind::Sync, 15, Effect::Fails(EIO)),

@@ -120,10 +120,16 @@ impl Media {
         self.time
     }
 
-    /// The time of the first unsynced piece of any file.
+    /// The time of the first unsynced piece of any slot that still has a name.
     pub fn unsynced_since(&self) -> Option<u64> {
-        let pieces = self.files.values().filter_map(|file| file.pieces.first());
-        pieces.map(|piece| piece.time).min()
+        let slots = self
+            .names
+            .cache
+            .iter()
+            .filter(|(name, _)| name.starts_with("slot-"));
+        slots
+            .filter_map(|(_, inode)| self.unsynced_of(*inode))
+            .min()
     }
 
     /// The time of the first unsynced piece of a file.

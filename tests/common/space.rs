@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use idjournal::{OnDuplicate, Options, Owner, Store, SyncPolicy};
 
-use super::generator::Generator;
+use super::generator::{Choices, Generator};
+use super::media::{Cut, Media};
 use super::simulated::{CallKind, SimulatedDisk};
 use super::{CountingClock, SeededEntropy};
 
@@ -138,4 +139,56 @@ fn use_up(store: &Store, from: u64) -> idjournal::Result<()> {
         let _ = fast.add(id.to_le_bytes())?;
     }
     Ok(())
+}
+
+/// On a full disk, removals that go on into a segment which has no next one yet; after each, that
+/// segment's file is lost. How often the store was opened all the same, with a removal undone.
+pub fn newest_lost_on_a_full_disk(is_reopened: bool) -> idjournal::Result<(u64, u64)> {
+    let disk = SimulatedDisk::new(512);
+    let clock = Arc::new(CountingClock::default());
+    let options = |seed| options(&clock, seed).sync_policy(SyncPolicy::Always);
+    let store = Store::open_on(disk.clone(), options(1), &mut |_| {})?;
+    let cache = store.cache("slow")?;
+    disk.limit_space(Some(10 * SEGMENT_BYTES));
+    let mut known = 0_u64;
+    while known < SLOW_IDS && cache.add(known.to_le_bytes()).is_ok() {
+        known += 1;
+    }
+    let (mut refusals, mut undone) = (0, 0);
+    let mut held = (store, cache);
+    if is_reopened {
+        // The next one that was prepared becomes the first of the new life.
+        drop(held);
+        let store = Store::open_on(disk.clone(), options(1_000), &mut |_| {})?;
+        held = (store.clone(), store.cache("slow")?);
+    }
+    let cache = &held.1;
+    for id in 0..known {
+        if cache.remove(id.to_le_bytes()).wait().is_err() {
+            break;
+        }
+        let mut media = disk.media().image(Cut::Nothing, &mut Choices::random(0));
+        if media.lose(&newest_slot(&media)).is_err() {
+            break;
+        }
+        match Store::open_on(SimulatedDisk::holding(media), options(2 + id), &mut |_| {}) {
+            Ok(store) => undone += u64::from(store.cache("slow")?.len() > cache.len()),
+            Err(_) => refusals += 1,
+        }
+    }
+    Ok((refusals, undone))
+}
+
+/// The name of the slot with the highest number.
+fn newest_slot(media: &Media) -> String {
+    let number = |name: &String| {
+        let content = media.content(name).unwrap_or_default();
+        let bytes = content.get(48..56).unwrap_or(&[0; 8]);
+        u64::from_le_bytes(bytes.try_into().unwrap_or_default())
+    };
+    let slots = media
+        .names()
+        .into_iter()
+        .filter(|name| name.starts_with("slot-"));
+    slots.max_by_key(number).unwrap_or_default()
 }
