@@ -4,8 +4,8 @@
 //! Method: lives of a store on a simulated disk; at its calls of the disk, copies of it; of each
 //! copy, images of what a power cut may leave, recovered and compared with the model after each
 //! number of calls; the power cut again within that recovery and after it; failing syncs. Of short
-//! lives, every image. Beside that rot, short writes, no space, and a watch over the order of calls:
-//! see docs/testing.md. A failure prints its seed and the shortest script that fails.
+//! lives, every image. Beside that rot, short writes, no space, and a watch over the order of
+//! calls: see docs/testing.md. A failure prints its seed and the shortest script that fails.
 //! `IDJOURNAL_STATES` looks at more states, `IDJOURNAL_FIRST_SEED` begins elsewhere,
 //! `IDJOURNAL_SEED` runs one seed.
 
