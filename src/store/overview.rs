@@ -114,7 +114,7 @@ impl Store {
             added: read(&shared.counters.added),
             duplicates: read(&shared.counters.duplicates),
             pending: read(&shared.counters.pending),
-            caches: self.caches(None, usize::MAX).len() as u64,
+            caches: read(&shared.counters.caches),
             ..Stats::default()
         };
         if let Some(journal) = &shared.journal {

@@ -175,7 +175,7 @@ impl Transaction {
                     let bytes = element_bytes(count, &self.element(change, 0));
                     let id = self.gathered.id(start, end);
                     state.cache.add(hash, id, &[], time, bytes);
-                    state.is_begun = true;
+                    self.handle.shared.begun(state);
                 }
                 Settled::Remove { address, ordinal } => {
                     if let Some(state) = states.get_mut(address) {
