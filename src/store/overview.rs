@@ -1,5 +1,6 @@
 //! What a store tells about itself: its caches, its counters, what recovery found.
 
+use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
@@ -137,5 +138,16 @@ impl Store {
             stats.is_poisoned = journal.commit.is_poisoned();
         }
         stats
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let journal = self.shared().journal.as_ref();
+        let place = journal.map_or_else(|| "memory".to_owned(), |journal| journal.place());
+        formatter
+            .debug_struct("Store")
+            .field("place", &place)
+            .finish_non_exhaustive()
     }
 }

@@ -9,6 +9,7 @@ use crate::store::adding::{Attempt, signed};
 use crate::store::address::{AddressState, lock_all};
 use crate::store::transact::Transaction;
 use crate::transaction::{Settling, What};
+use std::fmt;
 
 /// One change with its ordinal.
 enum Settled {
@@ -184,5 +185,16 @@ impl Transaction {
                 }
             }
         }
+    }
+}
+
+impl fmt::Debug for Transaction {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let changes = self.gathered.changes().len();
+        let mut shown = formatter.debug_struct("Transaction");
+        shown
+            .field("changes", &changes)
+            .field("rejected", &self.rejected());
+        shown.finish_non_exhaustive()
     }
 }
