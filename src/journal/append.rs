@@ -8,6 +8,7 @@ use crate::format::record_bytes_max;
 use crate::ids::{Ordinal, Position, SegmentNumber};
 use crate::journal::space::Room;
 use crate::journal::{Inner, Journal};
+use crate::mutant::{self, Mutant};
 use crate::record::{Add, AddForm, Record, Seed, add_bytes, encoded_bytes};
 use crate::segment::{SegmentWriter, Standing};
 use crate::storage::Written;
@@ -237,6 +238,9 @@ impl Inner {
             number: next.link.number,
             salt: next.link.salt,
         };
+        if mutant::is(Mutant::SealNotSynced) {
+            let _ = writer.file().sync();
+        }
         let written = writer.append(&seal, Standing::Alone, journal.commit.durable());
         self.counts.header_bytes += writer.offset() - end;
         let (before, sealed_end) = ((writer.number(), writer.file()), writer.offset());
@@ -259,7 +263,7 @@ impl Inner {
                 return Err(journal.fatal(Error::io("seal", "a segment", error)).into());
             }
         }
-        self.unsynced = Some(before);
+        self.unsynced = Some(before).filter(|_| !mutant::is(Mutant::SealNotSynced));
         let rest = next.link.bytes.saturating_sub(end);
         self.begin(journal, next, sealed_end);
         // Headers, seals and the rest of a segment take space as records do, and are owed for
@@ -315,6 +319,7 @@ impl Inner {
         self.counts.records += 1;
         self.counts.record_bytes += bytes;
         let end = self.end();
+        mutant::note(end.to_bits(), purpose == Purpose::Within);
         self.space.change_live(live, end.segment());
         if purpose != Purpose::Within {
             self.space

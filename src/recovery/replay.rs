@@ -11,6 +11,7 @@ use crate::cache::{Cache, Restored};
 use crate::error::{DamageReason, Error, Result};
 use crate::format::{ADDRESSES_MAX, CAPACITY_MAX};
 use crate::ids::{Namespace, Ordinal, Owner, SegmentNumber, Ticks};
+use crate::mutant::{self, Mutant};
 use crate::record::{
     Add, Decoded, Definition, Element, Elements, Record, TransactionBody, transaction_bytes,
 };
@@ -153,7 +154,9 @@ impl<H: BuildHasher> Replayed<H> {
                 self.newest_time = self.newest_time.max(*time);
                 for dropped in [Some(*dropped), *other].into_iter().flatten() {
                     let address = self.at(at, dropped.address)?;
-                    drop(address.cache.forget_below(dropped.floor));
+                    if !mutant::is(Mutant::DropIsNoBarrier) {
+                        drop(address.cache.forget_below(dropped.floor));
+                    }
                     address.defined = None;
                     address.is_begun = false;
                     address.incarnation = dropped.incarnation;
@@ -245,7 +248,12 @@ impl<H: BuildHasher> Replayed<H> {
             return Err(malformed(at, "an ordinal does not rise"));
         }
         let value = add.value.unwrap_or_default();
-        let restored = cache.restore(add.ordinal, hash, add.id, value, add.time, bytes);
+        let ordinal = if mutant::is(Mutant::CountSurvivors) && !cache.is_live(add.ordinal) {
+            cache.next()
+        } else {
+            add.ordinal
+        };
+        let restored = cache.restore(ordinal, hash, add.id, value, add.time, bytes);
         if restored == Restored::Copy {
             *self.copies.entry((add.address, add.ordinal)).or_default() += 1;
         }

@@ -5,6 +5,7 @@
 
 use crate::format::{MARK_EVERY_BYTES, SEAL_BYTES, records_offset};
 use crate::ids::{Position, SegmentNumber, Ticks};
+use crate::mutant::{self, Mutant};
 use crate::record::{Add, AddForm, Base, Place, Record, Seed, encode, encode_add};
 use crate::storage::{StorageFile, Written, write_full};
 use std::sync::Arc;
@@ -101,6 +102,7 @@ impl SegmentWriter {
             ordinal: base,
             time: self.base_time,
         };
+        let durable = self.marked(durable);
         let place = self.place(durable, Standing::Alone);
         let mark = place.mark;
         let form = encode_add(&mut buffer, &place, add, base);
@@ -118,6 +120,7 @@ impl SegmentWriter {
     ) -> Written {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
+        let durable = self.marked(durable);
         let mut place = self.place(durable, standing);
         if matches!(
             record,
@@ -133,6 +136,24 @@ impl SegmentWriter {
         }
         self.buffer = buffer;
         written
+    }
+
+    /// Goes on at `offset`, as only seeded bugs do.
+    #[cfg(idjournal_mutants)]
+    pub(crate) fn at(self, offset: u64) -> SegmentWriter {
+        SegmentWriter { offset, ..self }
+    }
+
+    /// What a mark says is durable.
+    #[inline]
+    fn marked(&self, durable: Position) -> Position {
+        if mutant::is(Mutant::MarkZero) {
+            Position::default()
+        } else if mutant::is(Mutant::MarkAhead) {
+            self.position()
+        } else {
+            durable
+        }
     }
 
     fn place(&self, durable: Position, standing: Standing) -> Place<'_> {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::Result;
 use crate::ids::{Ordinal, Owner, Position};
 use crate::journal::{Appended, Purpose, Refused, Standing};
+use crate::mutant::{self, Mutant};
 use crate::record::{Add, AddForm, Definition, Record, add_bytes, definition_bytes};
 use crate::store::address::{Address, AddressState, Defined, Seen};
 use crate::store::shared::Shared;
@@ -95,6 +96,9 @@ impl Shared {
     /// The position that an answer about a recorded ID waits for.
     pub(crate) fn unsynced(&self, state: &AddressState, ordinal: Ordinal) -> Option<Position> {
         let journal = self.journal.as_ref()?;
+        if mutant::is(Mutant::DuplicateAtOnce) {
+            return None;
+        }
         let position = state.unsynced.position_of(ordinal)?;
         (position > journal.commit.durable()).then_some(position)
     }

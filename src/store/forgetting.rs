@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::ids::{Ordinal, Position};
 use crate::journal::{Appended, Purpose, Refused, Standing};
+use crate::mutant::{self, Mutant};
 use crate::record::{Definition, Dropped, Record};
 use crate::store::adding::{Placed, signed};
 use crate::store::address::{Address, AddressState, lock_all};
@@ -78,7 +79,8 @@ impl Shared {
             let appended = journal.append(&record, Standing::Alone, Purpose::Freeing, live)?;
             forgotten = Some(state.cache.forget_below(floor));
             state.forgot(floor, appended.end);
-            Ok(((count, Some(appended.end)), appended.is_owing))
+            let end = Some(appended.end).filter(|_| !mutant::is(Mutant::ClearNotSynced));
+            Ok(((count, end), appended.is_owing))
         });
         // The memory of what was forgotten goes outside of the lock.
         drop(forgotten);

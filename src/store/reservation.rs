@@ -8,6 +8,7 @@ use crate::claim::Claim;
 use crate::error::{Bytes, Result};
 use crate::ids::Owner;
 use crate::journal::Purpose;
+use crate::mutant::{self, Mutant};
 use crate::receipt::Receipt;
 use crate::store::Handle;
 use crate::store::address::{Address, Seen};
@@ -86,7 +87,15 @@ impl Reservation {
                 lease_end,
             };
             let taken = match state.claims.claim(hash, id, claim) {
-                Ok(()) => Taken::Claimed(Some(token)),
+                Ok(()) => {
+                    if mutant::is(Mutant::EvictAtReserve) {
+                        let (next, capacity) = (state.cache.next().0, state.cache.capacity());
+                        state
+                            .cache
+                            .remove(crate::ids::Ordinal(next.saturating_sub(capacity)));
+                    }
+                    Taken::Claimed(Some(token))
+                }
                 Err(owner) => Taken::Pending(owner),
             };
             Ok(((taken, None), false))
