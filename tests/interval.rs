@@ -6,7 +6,6 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 #[path = "support/mod.rs"]
-#[allow(dead_code, reason = "each test takes what it needs of it")]
 mod support;
 
 use std::sync::Arc;

@@ -144,7 +144,7 @@ impl Shared {
         let time = self.now();
         let Some(journal) = &self.journal else {
             let ordinal = state.cache.add(hash, id, &[], time, id.len() as u64);
-            state.is_begun = true;
+            self.begun(state);
             return Ok((None, ordinal));
         };
         let number = match (state.defined, state.number) {
@@ -162,7 +162,7 @@ impl Shared {
         let evicted = signed(state.cache.eviction_bytes());
         let appended = journal.append_add(&add, &mut state.base, purpose, -evicted)?;
         state.cache.add(hash, id, &[], time, appended.bytes);
-        state.is_begun = true;
+        self.begun(state);
         state.note(ordinal, appended.end, journal.commit.durable());
         Ok((Some(appended), ordinal))
     }

@@ -99,6 +99,7 @@ impl Shared {
             let existed = states.iter().any(|state| state.is_begun);
             let Some(journal) = &self.journal else {
                 for state in states.iter_mut() {
+                    self.ended(state);
                     state.end(self.options.new_capacity());
                 }
                 return Ok(((existed, None), false));
@@ -126,7 +127,7 @@ impl Shared {
                 forgotten.push(state.cache.set_capacity(self.options.new_capacity()));
                 state.forgot(dropped.floor, appended.end);
                 state.defined = None;
-                state.is_begun = false;
+                self.ended(state);
                 state.by_call = false;
                 state.incarnation = dropped.incarnation.saturating_add(1);
                 self.registry.dropped(address, appended.end.segment());
@@ -163,14 +164,13 @@ impl Shared {
             let Some(journal) = &self.journal else {
                 forgotten = Some(state.cache.set_capacity(capacity));
                 state.by_call = by_call;
-                state.is_begun = true;
-                state.is_begun = true;
+                self.begun(&mut state);
                 return Ok(((before.2 - state.cache.len(), None), false));
             };
             let appended = self.define_capacity(address, &mut state, capacity, by_call)?;
             let gone = state.cache.set_capacity(capacity);
             state.by_call = by_call;
-            state.is_begun = true;
+            self.begun(&mut state);
             journal.change_live(-signed(gone.bytes));
             forgotten = Some(gone);
             let floor = state.cache.floor();

@@ -177,6 +177,9 @@ impl Cache {
 
     /// Takes a claim up again that `owner` has [kept](Reservation::keep).
     ///
+    /// What is returned is a guard like any other: dropping it releases the claim, so that this is
+    /// no way to ask whether there is one; [`state`](Cache::state) is.
+    ///
     /// # Examples
     ///
     /// ```

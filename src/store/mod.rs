@@ -80,6 +80,9 @@ impl Drop for Handle {
 impl Store {
     /// Opens the store in `directory`, which is made if it is not there: locks it, and recovers.
     ///
+    /// Files that are not the store's are left alone. A refused open changes nothing, but that the
+    /// file `lock` may be there afterwards.
+    ///
     /// # Errors
     ///
     /// - [`Error::Locked`]: it is open elsewhere, or here.
@@ -327,7 +330,9 @@ impl Store {
 
     /// Closes the store: everything recorded is on disk, and the next open has nothing to recover.
     ///
-    /// Every later call that records answers [`Error::Closed`].
+    /// Every later call that records answers [`Error::Closed`]; `state`, `len`, `ids` and `stats` go
+    /// on answering from memory. Only this call reports what fails: when the last handle is dropped
+    /// instead, nobody is told.
     ///
     /// # Errors
     ///

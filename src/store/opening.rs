@@ -46,6 +46,7 @@ fn without_journal(options: Options, lock: Option<Box<dyn StorageLock>>) -> Begi
         timeline,
         extras: Extras::default(),
         carrier: Carrier::default(),
+        caches: 0,
         lock,
     }
 }
@@ -226,6 +227,7 @@ fn assemble(
         timeline,
         extras,
         carrier,
+        caches: report.caches,
         lock,
     };
     Ok((begin, report))

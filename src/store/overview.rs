@@ -1,5 +1,6 @@
 //! What a store tells about itself: its caches, its counters, what recovery found.
 
+use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
@@ -114,7 +115,7 @@ impl Store {
             added: read(&shared.counters.added),
             duplicates: read(&shared.counters.duplicates),
             pending: read(&shared.counters.pending),
-            caches: self.caches(None, usize::MAX).len() as u64,
+            caches: read(&shared.counters.caches),
             ..Stats::default()
         };
         if let Some(journal) = &shared.journal {
@@ -137,5 +138,16 @@ impl Store {
             stats.is_poisoned = journal.commit.is_poisoned();
         }
         stats
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let journal = self.shared().journal.as_ref();
+        let place = journal.map_or_else(|| "memory".to_owned(), |journal| journal.place());
+        formatter
+            .debug_struct("Store")
+            .field("place", &place)
+            .finish_non_exhaustive()
     }
 }

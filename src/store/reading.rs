@@ -1,8 +1,9 @@
 //! What a cache answers without recording anything.
 
 use std::collections::VecDeque;
+use std::fmt;
 
-use crate::error::Result;
+use crate::error::{Bytes, Result};
 use crate::ids::{Namespace, Ordinal};
 use crate::stats::CacheStats;
 use crate::store::address::State;
@@ -207,5 +208,26 @@ impl Iterator for Ids {
             }
         }
         self.batch.pop_front()
+    }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = Bytes::from(self.address());
+        let mut shown = formatter.debug_struct("Cache");
+        shown
+            .field("namespace", &self.namespace())
+            .field("address", &address);
+        shown.finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Ids {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Ids");
+        shown
+            .field("cache", &self.cache)
+            .field("next", &self.next)
+            .finish_non_exhaustive()
     }
 }

@@ -1,10 +1,11 @@
 //! Reservations: an ID claimed first, and recorded when its message is handled.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::claim::Claim;
-use crate::error::Result;
+use crate::error::{Bytes, Result};
 use crate::ids::Owner;
 use crate::journal::Purpose;
 use crate::mutant::{self, Mutant};
@@ -15,6 +16,7 @@ use crate::store::handle::Cache;
 use crate::store::shared::Shared;
 
 /// What became of a reservation.
+#[derive(Debug)]
 #[must_use = "dropping a reservation releases its claim"]
 pub enum Reserve {
     /// The ID is claimed; handle the message, then confirm.
@@ -288,5 +290,15 @@ impl Drop for Reservation {
                 .shared
                 .unclaim(&mut state, self.hash, &self.id, token);
         }
+    }
+}
+
+impl fmt::Debug for Reservation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = Bytes::from(self.id());
+        formatter
+            .debug_struct("Reservation")
+            .field("id", &id)
+            .finish_non_exhaustive()
     }
 }

@@ -9,6 +9,7 @@ use crate::store::adding::{Attempt, signed};
 use crate::store::address::{AddressState, lock_all};
 use crate::store::transact::Transaction;
 use crate::transaction::{Settling, What};
+use std::fmt;
 
 /// One change with its ordinal.
 enum Settled {
@@ -175,7 +176,7 @@ impl Transaction {
                     let bytes = element_bytes(count, &self.element(change, 0));
                     let id = self.gathered.id(start, end);
                     state.cache.add(hash, id, &[], time, bytes);
-                    state.is_begun = true;
+                    self.handle.shared.begun(state);
                 }
                 Settled::Remove { address, ordinal } => {
                     if let Some(state) = states.get_mut(address) {
@@ -184,5 +185,16 @@ impl Transaction {
                 }
             }
         }
+    }
+}
+
+impl fmt::Debug for Transaction {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let changes = self.gathered.changes().len();
+        let mut shown = formatter.debug_struct("Transaction");
+        shown
+            .field("changes", &changes)
+            .field("rejected", &self.rejected());
+        shown.finish_non_exhaustive()
     }
 }

@@ -1,5 +1,7 @@
 //! The public transaction: gathers, and records all of it as one record at commit.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use crate::claim::Claim;
@@ -43,6 +45,8 @@ pub struct Transaction {
     pub(super) token: u64,
     pub(super) gathered: Gathered,
     pub(super) addresses: Vec<Arc<Address>>,
+    /// Where each address stands among them.
+    places: HashMap<usize, usize>,
     /// Bytes of the elements gathered so far.
     pub(super) element_bytes: u64,
     /// Bytes set aside in the journal.
@@ -66,6 +70,7 @@ impl Transaction {
             token,
             gathered: Gathered::default(),
             addresses: Vec::new(),
+            places: HashMap::new(),
             element_bytes: 0,
             claimed_bytes: 0,
             rejected: None,
@@ -264,14 +269,14 @@ impl Transaction {
 
     /// The place of `address` among those of this transaction.
     fn place_of(&mut self, address: &Arc<Address>) -> usize {
-        let known = self
-            .addresses
-            .iter()
-            .rposition(|known| Arc::ptr_eq(known, address));
-        known.unwrap_or_else(|| {
-            self.addresses.push(Arc::clone(address));
-            self.gathered.add_view()
-        })
+        let key = Arc::as_ptr(address).addr();
+        match self.places.entry(key) {
+            Entry::Occupied(place) => *place.get(),
+            Entry::Vacant(place) => {
+                self.addresses.push(Arc::clone(address));
+                *place.insert(self.gathered.add_view())
+            }
+        }
     }
 
     /// What an add of `id` would answer now.
