@@ -18,12 +18,14 @@ mod json;
 mod lines;
 
 use std::io::{self, Read};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use arbitrary::Arbitrary;
-use arguments::Arguments;
-use clap::Parser;
+use arguments::{Arguments, BadLines};
 use failure::BadLine;
 use fields::Fields;
+use idjournal::SyncPolicy;
 use idjournal_fuzz::memory;
 use json::Pointer;
 use libfuzzer_sys::fuzz_target;
@@ -76,30 +78,50 @@ fn check(input: &Input<'_>) {
     assert_eq!(all, input.text, "what was read is not what was there");
 }
 
-fn fields_of(input: &Input<'_>) -> Option<(Arguments, [Option<usize>; 2])> {
-    let mut words = vec!["journal-filter".to_owned(), "--dir=x".to_owned()];
-    words.push(format!("--delimiter=\\x{:02x}", input.delimiter));
-    let numbers = input
-        .fields
-        .map(|number| number.map(|number| 1 + usize::from(number % 9)));
-    for (option, number) in ["--address-field", "--id-field"].iter().zip(numbers) {
-        words.extend(number.map(|number| format!("{option}={number}")));
+/// As the command line gives them; it is not parsed here, which would take most of the time.
+fn arguments() -> Arguments {
+    Arguments {
+        dir: PathBuf::from("ids"),
+        address: None,
+        address_field: None,
+        id_field: None,
+        delimiter: None,
+        json_address: None,
+        json_id: None,
+        id_cache_size: None,
+        sync: SyncPolicy::Manual,
+        mark: false,
+        duplicates: None,
+        bad_lines: BadLines::Stop,
+        batch_lines: None,
+        quiet: true,
     }
-    let arguments = Arguments::try_parse_from(words);
-    assert_eq!(arguments.is_ok(), input.delimiter != b'\n');
-    Some((arguments.ok()?, numbers))
+}
+
+fn fields_of(input: &Input<'_>) -> Option<(Arguments, [Option<usize>; 2])> {
+    let number = |number: Option<u8>| NonZeroUsize::new(1 + usize::from(number? % 9));
+    let [address_field, id_field] = input.fields.map(number);
+    let fields = Arguments {
+        delimiter: Some(input.delimiter),
+        address_field,
+        id_field,
+        ..arguments()
+    };
+    let numbers = [address_field, id_field].map(|number| number.map(NonZeroUsize::get));
+    (input.delimiter != b'\n').then_some((fields, numbers))
 }
 
 fn pointers_of(input: &Input<'_>) -> Option<Arguments> {
-    let mut words = vec!["journal-filter".to_owned(), "--dir=x".to_owned()];
-    let options = ["--json-address", "--json-id"];
-    for (option, pointer) in options.iter().zip(input.pointers) {
-        let pointer = pointer?;
-        let is_pointer = Pointer::parse(pointer).is_ok();
-        assert!(!is_pointer || pointer.is_empty() || pointer.starts_with('/'));
-        words.push(format!("{option}={pointer}"));
-    }
-    Arguments::try_parse_from(words).ok()
+    let [json_address, json_id] = input.pointers.map(|text| {
+        let pointer = Pointer::parse(text?).ok()?;
+        assert!(pointer.text().is_empty() || pointer.text().starts_with('/'));
+        Some(pointer)
+    });
+    (json_address.is_some() && json_id.is_some()).then(|| Arguments {
+        json_address,
+        json_id,
+        ..arguments()
+    })
 }
 
 fn check_fields(arguments: &Arguments, delimiter: u8, numbers: [Option<usize>; 2], line: &[u8]) {

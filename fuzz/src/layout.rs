@@ -102,7 +102,7 @@ pub fn place(bytes: &[u8], copy: usize) -> Option<RecordPlace> {
         salt: u64_at(bytes, copy + SALT)?,
         number: SegmentNumber(u64_at(bytes, copy + NUMBER)?),
         offset: 2 * block_bytes(bytes.len()) as u64,
-        segment_bytes: bytes.len() as u64,
+        segment_bytes: u64_at(bytes, copy + SEGMENT_BYTES)?,
         base_ordinal: None,
         base_time: Ticks(u64_at(bytes, copy + BASE_TIME)?),
     })
