@@ -175,6 +175,10 @@ impl Drop for Lead<'_> {
     }
 }
 
+#[cfg(all(test, loom))]
+#[path = "commit_loom_tests.rs"]
+mod loom_tests;
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]

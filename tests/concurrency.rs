@@ -6,12 +6,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
 #[path = "support/mod.rs"]
 mod support;
 
-use std::sync::Barrier;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex};
 use std::thread;
+
+use common::generator::Choices;
+use common::media::Cut;
+use common::simulated::{CallKind, Effect, Fault, SimulatedDisk};
 
 use idjournal::{
     Cache, Confirmed, Error, MemoryStorage, OnDuplicate, Options, Outcome, Owner, Reserve, Store,
@@ -223,4 +229,103 @@ fn a_close_beside_adds_keeps_what_was_acknowledged_and_refuses_the_rest() {
         let store = open(storage, small(4096)).unwrap();
         assert_eq!(store.cache("orders").unwrap().len(), acknowledged);
     }
+}
+
+#[test]
+fn an_add_is_gone_if_a_clear_began_after_it_and_there_if_it_began_after_all() {
+    for options in policies() {
+        let storage = MemoryStorage::new();
+        let store = open(storage.clone(), options).unwrap();
+        let orders = store.cache("orders").unwrap();
+        let moment = AtomicU64::new(0);
+        let now = || moment.fetch_add(1, Ordering::SeqCst);
+        let (adds, clears) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+        together(|thread| {
+            for number in 0..150 {
+                let (id, begin) = (uuid(thread * 1_000 + number), now());
+                if thread == 0 && number % 15 == 0 {
+                    orders.clear().wait().unwrap();
+                    clears.lock().unwrap().push((begin, now()));
+                } else {
+                    assert_eq!(orders.add(id).unwrap(), Outcome::Added);
+                    adds.lock().unwrap().push((id, begin, now()));
+                }
+            }
+            0
+        });
+        let clears = clears.into_inner().unwrap();
+        let known: BTreeSet<Vec<u8>> = orders.ids().collect();
+        let (mut gone, mut there) = (0, 0);
+        for (id, begin, end) in adds.into_inner().unwrap() {
+            let is_known = known.contains(&id[..]);
+            if clears.iter().any(|clear| end < clear.0) {
+                gone += 1;
+                assert!(!is_known, "an add from before a clear is known");
+            } else if clears.iter().all(|clear| clear.1 < begin) {
+                there += 1;
+                assert!(is_known, "an add from after all clears is gone");
+            }
+        }
+        assert!(gone > 100 && there > 0, "{gone} gone, {there} there");
+        let known = answers(&store);
+        store.close().unwrap();
+        assert_eq!(answers(&open(storage, small(4096)).unwrap()), known);
+    }
+}
+
+/// Threads add the same IDs while a sync fails: whoever is told "added", "duplicate" or "known" is
+/// told what a power cut right then does not take away.
+#[test]
+fn what_is_answered_beside_a_failing_sync_is_on_the_disk() {
+    let (mut failed, mut answered) = (0, 0);
+    for seed in 0..120 {
+        let disk = SimulatedDisk::new(512);
+        let options = Options::default().segment_bytes(1024).keeper(seed % 2 == 0);
+        let store = open(disk.clone(), options.clone()).unwrap();
+        let orders = store.cache("orders").unwrap();
+        disk.fail(Fault {
+            kind: CallKind::Sync,
+            nth: 1 + seed,
+            is_lasting: false,
+            effect: Effect::Fails(5),
+        });
+        let known = Mutex::new(BTreeSet::new());
+        let added = together(|thread| {
+            let mut added = 0;
+            for number in 0..60 {
+                let id = uuid(number);
+                let answer = match thread % 4 {
+                    0 => orders.contains(id),
+                    _ => orders.add(id).map(|outcome| {
+                        added += u64::from(outcome == Outcome::Added);
+                        true
+                    }),
+                };
+                match answer {
+                    Ok(true) => drop(known.lock().unwrap().insert(id.to_vec())),
+                    Ok(false) => {}
+                    Err(Error::OutcomeUnknown { .. } | Error::Poisoned { .. }) => break,
+                    Err(other) => panic!("seed {seed}: {other:?}"),
+                }
+            }
+            added
+        });
+        let known = known.into_inner().unwrap();
+        assert!(
+            added <= known.len() as u64,
+            "seed {seed}: an ID was added twice"
+        );
+        assert_eq!(disk.changes_after_failure(), 0, "seed {seed}");
+        failed += u64::from(disk.has_failed());
+        answered += known.len();
+        let cut = disk.media().image(Cut::Nothing, &mut Choices::random(seed));
+        let store = open(SimulatedDisk::holding(cut), options).unwrap();
+        let found: BTreeSet<Vec<u8>> = store.cache("orders").unwrap().ids().collect();
+        let lost: Vec<_> = known.difference(&found).collect();
+        assert!(lost.is_empty(), "seed {seed}: {} are lost", lost.len());
+    }
+    assert!(
+        failed > 20 && answered > 1_000,
+        "{failed} failed, {answered} were answered"
+    );
 }

@@ -251,3 +251,56 @@ fn make_fifo(path: &Path) {
     let status = std::process::Command::new("mkfifo").arg(path).status();
     assert!(status.unwrap().success());
 }
+
+/// Changes one number of eight bytes in both copies of the store file, with right checksums.
+fn with_store_field(mut files: Files, offset: usize, number: u64) -> Files {
+    let store = files.get_mut("store").unwrap();
+    for copy in [0, 4096] {
+        let header = &mut store[copy..copy + 128];
+        header[offset..offset + 8].copy_from_slice(&number.to_le_bytes());
+        let checksum = crc32fast::hash(&header[..124]);
+        header[124..].copy_from_slice(&checksum.to_le_bytes());
+    }
+    files
+}
+
+/// A store without a segment has nothing that could be durable. Opened, it would refuse itself
+/// after the first add and a kill, since that add ends before the mark.
+#[test]
+fn a_store_file_that_marks_a_segment_but_names_no_first_is_refused() {
+    let storage = idjournal::MemoryStorage::new();
+    let (options, _) = repeatable(1024, 7);
+    open(storage.clone(), options).unwrap().close().unwrap();
+    let (mark_number, first_number) = (56, 80);
+    for files in [
+        with_store_field(files(&storage), mark_number, 9),
+        with_store_field(one_id(), first_number, 0),
+    ] {
+        let error = refusal(&files, small(1024));
+        assert!(
+            matches!(
+                error,
+                Error::Damaged {
+                    segment: SegmentNumber(0),
+                    ..
+                }
+            ),
+            "{error:?}"
+        );
+    }
+}
+
+/// The next write of the store file would count on from there.
+#[test]
+fn a_store_file_with_the_last_generation_is_refused() {
+    let generation = 48;
+    for number in [u64::MAX, 1 << 63] {
+        let error = refusal(&with_store_field(one_id(), generation, number), small(1024));
+        assert!(matches!(error, Error::Damaged { .. }), "{error:?}");
+    }
+    let files = with_store_field(one_id(), generation, (1 << 63) - 1);
+    let storage = storage_of(&files);
+    let store = open(storage, small(1024)).unwrap();
+    let _ = store.cache("orders").unwrap().add("order-2").unwrap();
+    store.close().unwrap();
+}
