@@ -330,9 +330,9 @@ impl Store {
 
     /// Closes the store: everything recorded is on disk, and the next open has nothing to recover.
     ///
-    /// Every later call that records answers [`Error::Closed`]; `state`, `len`, `ids` and `stats` go
-    /// on answering from memory. Only this call reports what fails: when the last handle is dropped
-    /// instead, nobody is told.
+    /// Every later call that records answers [`Error::Closed`]; `state`, `len`, `ids` and `stats`
+    /// go on answering from memory. Only this call reports what fails: when the last handle is
+    /// dropped instead, nobody is told.
     ///
     /// # Errors
     ///
