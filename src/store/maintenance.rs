@@ -112,8 +112,9 @@ impl Shared {
         let Some(journal) = &self.journal else {
             return Ok(());
         };
-        self.check()?;
         let mut carrier = self.maintenance.lock();
+        // Asked under the lock: after a close the directory may be somebody else's.
+        self.check()?;
         if !journal.has_begun() {
             // The last slot is for what frees space; unless all that lives fits into it easily, so
             // that the others come free.
@@ -164,11 +165,12 @@ impl Shared {
 
     /// Carries everything that lives out of all segments but a fresh one, and gives the space back.
     pub(crate) fn compact(&self) -> Result<()> {
-        self.check()?;
         let Some(journal) = &self.journal else {
-            return Ok(());
+            return self.check();
         };
         let mut carrier = self.maintenance.lock();
+        // As in `make_room`.
+        self.check()?;
         if journal.dead_bytes() == 0 {
             return Ok(());
         }
