@@ -69,13 +69,14 @@ impl Reservation {
                 let position = shared.unsynced(&state, ordinal);
                 return Ok(((Taken::Known(state.seen(ordinal)), position), false));
             }
-            if let Some(owner) = shared.holder(&mut state, hash, id) {
+            if let Some(owner) = shared.holder(&state, hash, id) {
                 return Ok(((Taken::Pending(owner), None), false));
             }
             if let Some(journal) = &shared.journal {
                 shared.number(&cache.address, &mut state)?;
                 journal.claim(bytes, longest)?;
             }
+            shared.take_over(&mut state, hash, id);
             let token = shared.token();
             let claim = Claim {
                 owner,
