@@ -112,7 +112,7 @@ impl Reservation {
     pub(crate) fn take_up(cache: &Cache, id: &[u8], owner: Owner) -> Option<Reservation> {
         let shared = &cache.handle.shared;
         let hash = shared.hash(id);
-        let token = cache.address.state.lock().claims.held(hash, id, owner)?;
+        let token = cache.address.state.lock().claims.take_up(hash, id, owner)?;
         Some(Reservation {
             handle: Arc::clone(&cache.handle),
             address: Arc::clone(&cache.address),
@@ -245,7 +245,10 @@ impl Reservation {
     /// # }
     /// ```
     pub fn keep(mut self) {
-        self.token = None;
+        if let Some(token) = self.token.take() {
+            let mut state = self.address.state.lock();
+            state.claims.keep(self.hash, &self.id, token);
+        }
     }
 
     /// Gives the claim up: others may have the ID. Dropping does the same.
