@@ -4,6 +4,7 @@
 //! Whoever does it holds the maintenance lock, and no lock of an address.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::compaction::{Carrier, Step};
 use crate::error::{Error, Result};
@@ -39,10 +40,7 @@ impl Shared {
     /// Syncs what is not durable, if the interval of the policy is over.
     fn sync_if_due(&self, journal: &Journal) {
         if self.is_sync_due() {
-            let end = journal.end();
-            if end > journal.commit.durable() {
-                let _ = journal.wait(end);
-            }
+            sync(journal);
         }
     }
 
@@ -194,12 +192,26 @@ impl Shared {
 }
 
 impl Chores for Shared {
-    fn tend(&self) {
+    fn tend(&self, is_over: bool) {
         let Some(journal) = &self.journal else { return };
         // A failure that matters has poisoned the store, and "no space" is told to the call that
         // needs it.
         let _guard = self.guard();
+        if is_over {
+            sync(journal);
+        }
         let _ = self.upkeep(journal);
-        self.sync_if_due(journal);
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.timeline.monotonic()
+    }
+}
+
+/// Makes durable what is not.
+fn sync(journal: &Journal) {
+    let end = journal.end();
+    if end > journal.commit.durable() {
+        let _ = journal.wait(end);
     }
 }
