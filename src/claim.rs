@@ -28,6 +28,8 @@ struct Claimed {
     hash: u64,
     id: Box<[u8]>,
     claim: Claim,
+    /// It has no guard: its owner may take it up again.
+    is_kept: bool,
 }
 
 /// All claims of one address.
@@ -52,6 +54,7 @@ impl Claims {
                     hash,
                     id: Box::from(id),
                     claim,
+                    is_kept: false,
                 });
                 self.journal_bytes = self.journal_bytes.saturating_add(claim.journal_bytes);
                 Ok(())
@@ -71,11 +74,20 @@ impl Claims {
         self.get(hash, id).map(|claim| claim.owner)
     }
 
-    /// The token of the claim on `id`, if it is `owner`'s.
-    pub(crate) fn held(&self, hash: u64, id: &[u8], owner: Owner) -> Option<u64> {
-        self.get(hash, id)
-            .filter(|claim| claim.owner == owner)
-            .map(|claim| claim.token)
+    /// Takes up the claim on `id` that `owner` has kept; its token.
+    pub(crate) fn take_up(&mut self, hash: u64, id: &[u8], owner: Owner) -> Option<u64> {
+        let claimed = self.claimed.find_mut(hash, |claimed| *claimed.id == *id);
+        let kept = claimed.filter(|claimed| claimed.is_kept && claimed.claim.owner == owner)?;
+        kept.is_kept = false;
+        Some(kept.claim.token)
+    }
+
+    /// Leaves the claim on `id`, if it is still that of `token`, without a guard.
+    pub(crate) fn keep(&mut self, hash: u64, id: &[u8], token: u64) {
+        let is_it = |claimed: &Claimed| claimed.claim.token == token && *claimed.id == *id;
+        if let Some(claimed) = self.claimed.find_mut(hash, is_it) {
+            claimed.is_kept = true;
+        }
     }
 
     /// Ends the claim on `id`, confirmed or released, if it is still that of `token`.
@@ -130,13 +142,11 @@ mod tests {
         assert_eq!(claims.claim(1, b"a", claim(7, 1)), Ok(()));
         assert_eq!(claims.claim(1, b"a", claim(8, 2)), Err(Owner(7)));
         assert_eq!(claims.holder(1, b"a"), Some(Owner(7)));
-        assert_eq!(
-            (
-                claims.held(1, b"a", Owner(7)),
-                claims.held(1, b"a", Owner(8))
-            ),
-            (Some(1), None)
-        );
+        assert_eq!(claims.take_up(1, b"a", Owner(7)), None, "it has a guard");
+        claims.keep(1, b"a", 1);
+        assert_eq!(claims.take_up(1, b"a", Owner(8)), None);
+        assert_eq!(claims.take_up(1, b"a", Owner(7)), Some(1));
+        assert_eq!(claims.take_up(1, b"a", Owner(7)), None, "once");
         assert_eq!((claims.len(), claims.journal_bytes()), (1, 64));
     }
 

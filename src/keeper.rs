@@ -8,8 +8,11 @@ use crate::facade::{AtomicBool, Condvar, Mutex, Ordering};
 
 /// What the keeper does when it is called, or when its interval is over.
 pub(crate) trait Chores: Send + Sync + 'static {
-    /// Makes segments ahead, carries forward, syncs what is due.
-    fn tend(&self);
+    /// Makes segments ahead and carries forward; syncs too if the interval is over.
+    fn tend(&self, is_over: bool);
+
+    /// Time since any fixed moment.
+    fn monotonic(&self) -> Duration;
 }
 
 /// The thread, and how it is called and ended.
@@ -75,14 +78,18 @@ impl Keeper {
 }
 
 fn run(bell: &Bell, chores: &impl Chores, interval: Option<Duration>) {
+    // A call in between does not put the end of the interval off.
+    let mut begun = chores.monotonic();
+    let gone = |begun| chores.monotonic().saturating_sub(begun);
     loop {
+        let mut is_over = false;
         {
             let mut calls = bell.calls.lock();
-            let mut is_over = false;
             while !calls.is_called && !calls.is_ended && !is_over {
                 match interval {
                     Some(interval) => {
-                        is_over = bell.rung.wait_for(&mut calls, interval).timed_out();
+                        let left = interval.saturating_sub(gone(begun));
+                        is_over = bell.rung.wait_for(&mut calls, left).timed_out();
                     }
                     None => bell.rung.wait(&mut calls),
                 }
@@ -92,6 +99,11 @@ fn run(bell: &Bell, chores: &impl Chores, interval: Option<Duration>) {
             }
             calls.is_called = false;
         }
-        chores.tend();
+        // Also where one call follows the other.
+        is_over |= interval.is_some_and(|interval| gone(begun) >= interval);
+        if is_over {
+            begun = chores.monotonic();
+        }
+        chores.tend(is_over);
     }
 }

@@ -73,10 +73,11 @@ impl Shared {
                 let position = self.unsynced(&state, ordinal);
                 return Ok(((Outcome::Duplicate(state.seen(ordinal)), position), false));
             }
-            if let Some(owner) = self.holder(&mut state, hash, id) {
+            if let Some(owner) = self.holder(&state, hash, id) {
                 return Ok(((Outcome::Pending(owner), None), false));
             }
             let (appended, _) = self.record(address, &mut state, (hash, id), Purpose::Ordinary)?;
+            self.take_over(&mut state, hash, id);
             let position = appended.map(|appended| appended.end);
             let is_owing = appended.is_some_and(|appended| appended.is_owing);
             Ok(((Outcome::Added, position), is_owing))
@@ -103,15 +104,18 @@ impl Shared {
         (position > journal.commit.durable()).then_some(position)
     }
 
-    /// Who holds `id`; a claim whose lease is over is as if it were gone, and is taken out.
-    pub(crate) fn holder(&self, state: &mut AddressState, hash: u64, id: &[u8]) -> Option<Owner> {
+    /// Who holds `id`; a claim whose lease is over is as if it were gone. It stays until somebody
+    /// has [taken it over](Shared::take_over), so that its holder may still confirm.
+    pub(crate) fn holder(&self, state: &AddressState, hash: u64, id: &[u8]) -> Option<Owner> {
         let claim = state.claims.get(hash, id)?;
-        match claim.lease_end {
-            Some(end) if end <= self.timeline.monotonic() => {
-                self.unclaim(state, hash, id, claim.token);
-                None
-            }
-            _ => Some(claim.owner),
+        let is_over = |end| end <= self.timeline.monotonic();
+        (!claim.lease_end.is_some_and(is_over)).then_some(claim.owner)
+    }
+
+    /// Ends the claim on `id` whose lease is over, if there is one: others have the ID now.
+    pub(crate) fn take_over(&self, state: &mut AddressState, hash: u64, id: &[u8]) {
+        if let Some(claim) = state.claims.get(hash, id) {
+            self.unclaim(state, hash, id, claim.token);
         }
     }
 

@@ -130,7 +130,8 @@ impl Shared {
                 self.ended(state);
                 state.by_call = false;
                 state.incarnation = dropped.incarnation.saturating_add(1);
-                self.registry.dropped(address, appended.end.segment());
+                let named_in = appended.end.segment();
+                self.registry.dropped(dropped.address, address, named_in);
             }
             Ok(((existed, Some(appended.end)), appended.is_owing))
         });

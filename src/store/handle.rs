@@ -175,7 +175,8 @@ impl Cache {
         Reservation::take(self, id.as_ref(), owner, lease)
     }
 
-    /// Takes a claim up again that `owner` has [kept](Reservation::keep).
+    /// Takes a claim up again that `owner` has [kept](Reservation::keep); none for one that has a
+    /// guard, was taken up already, or is a transaction's.
     ///
     /// What is returned is a guard like any other: dropping it releases the claim, so that this is
     /// no way to ask whether there is one; [`state`](Cache::state) is.

@@ -4,6 +4,7 @@
 //! Whoever does it holds the maintenance lock, and no lock of an address.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::compaction::{Carrier, Step};
 use crate::error::{Error, Result};
@@ -39,10 +40,7 @@ impl Shared {
     /// Syncs what is not durable, if the interval of the policy is over.
     fn sync_if_due(&self, journal: &Journal) {
         if self.is_sync_due() {
-            let end = journal.end();
-            if end > journal.commit.durable() {
-                let _ = journal.wait(end);
-            }
+            sync(journal);
         }
     }
 
@@ -112,8 +110,9 @@ impl Shared {
         let Some(journal) = &self.journal else {
             return Ok(());
         };
-        self.check()?;
         let mut carrier = self.maintenance.lock();
+        // Asked under the lock: after a close the directory may be somebody else's.
+        self.check()?;
         if !journal.has_begun() {
             // The last slot is for what frees space; unless all that lives fits into it easily, so
             // that the others come free.
@@ -164,11 +163,12 @@ impl Shared {
 
     /// Carries everything that lives out of all segments but a fresh one, and gives the space back.
     pub(crate) fn compact(&self) -> Result<()> {
-        self.check()?;
         let Some(journal) = &self.journal else {
-            return Ok(());
+            return self.check();
         };
         let mut carrier = self.maintenance.lock();
+        // As in `make_room`.
+        self.check()?;
         if journal.dead_bytes() == 0 {
             return Ok(());
         }
@@ -192,12 +192,26 @@ impl Shared {
 }
 
 impl Chores for Shared {
-    fn tend(&self) {
+    fn tend(&self, is_over: bool) {
         let Some(journal) = &self.journal else { return };
         // A failure that matters has poisoned the store, and "no space" is told to the call that
         // needs it.
         let _guard = self.guard();
+        if is_over {
+            sync(journal);
+        }
         let _ = self.upkeep(journal);
-        self.sync_if_due(journal);
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.timeline.monotonic()
+    }
+}
+
+/// Makes durable what is not.
+fn sync(journal: &Journal) {
+    let end = journal.end();
+    if end > journal.commit.durable() {
+        let _ = journal.wait(end);
     }
 }

@@ -304,7 +304,7 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
     let is_dropped = defined.is_none();
     registry.restore(number, &address);
     if is_dropped {
-        registry.dropped(&address, found.named_in);
+        registry.dropped(number, &address, found.named_in);
     }
     live_bytes
 }

@@ -66,7 +66,7 @@ impl Cache {
     pub fn state(&self, id: impl AsRef<[u8]>) -> State {
         let (shared, id) = (&self.handle.shared, id.as_ref());
         let hash = shared.hash(id);
-        let mut state = self.address.state.lock();
+        let state = self.address.state.lock();
         if let Some(ordinal) = state.cache.find(hash, id) {
             let seen = state.seen(ordinal);
             return match shared.unsynced(&state, ordinal) {
@@ -78,7 +78,7 @@ impl Cache {
             return State::Absent;
         }
         shared
-            .holder(&mut state, hash, id)
+            .holder(&state, hash, id)
             .map_or(State::Absent, State::Pending)
     }
 

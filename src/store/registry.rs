@@ -27,8 +27,8 @@ struct Inner {
     by_number: Vec<Option<Arc<Address>>>,
     free_numbers: Vec<u32>,
     used_numbers: u32,
-    /// Dropped addresses, with the last segment that names each.
-    dropped: Vec<(SegmentNumber, Arc<Address>)>,
+    /// Dropped addresses by number, with the last segment that names each.
+    dropped: BTreeMap<u32, (SegmentNumber, Arc<Address>)>,
     /// Numbers of dropped addresses whose name is no longer known.
     nameless: Vec<(SegmentNumber, u32)>,
 }
@@ -113,12 +113,12 @@ impl Registry {
         inner.free_numbers = free;
     }
 
-    /// The address was dropped; `named_in` is the segment of the record that says so.
-    pub(crate) fn dropped(&self, address: &Arc<Address>, named_in: SegmentNumber) {
-        self.inner
-            .lock()
-            .dropped
-            .push((named_in, Arc::clone(address)));
+    /// The address of this number was dropped; `named_in` is the segment of the record that says
+    /// so.
+    pub(crate) fn dropped(&self, number: u32, address: &Arc<Address>, named_in: SegmentNumber) {
+        // It stands there once, however often it was dropped: its holders are counted.
+        let dropped = (named_in, Arc::clone(address));
+        self.inner.lock().dropped.insert(number, dropped);
     }
 
     /// Segments below `oldest` are gone: lets go of what only they named.
@@ -134,13 +134,15 @@ impl Registry {
             inner.used_numbers -= 1;
         }
         let dropped = std::mem::take(&mut inner.dropped);
-        for (segment, address) in dropped {
+        for (number, (segment, address)) in dropped {
             // Nobody else can get at the address but through this registry, whose lock is held: by
             // name, by number and from this list.
             let is_held = Arc::strong_count(&address) > 3;
             // An address locks itself before this registry, so that here it may only be tried.
             let Some(mut state) = address.state.try_lock() else {
-                inner.dropped.push((segment, Arc::clone(&address)));
+                inner
+                    .dropped
+                    .insert(number, (segment, Arc::clone(&address)));
                 continue;
             };
             if state.defined.is_some() {
@@ -148,7 +150,7 @@ impl Registry {
             }
             if segment >= oldest || is_held || state.claims.len() > 0 {
                 drop(state);
-                inner.dropped.push((segment, address));
+                inner.dropped.insert(number, (segment, address));
                 continue;
             }
             if let Some(number) = state.number.take() {

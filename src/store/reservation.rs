@@ -72,13 +72,14 @@ impl Reservation {
                 let position = shared.unsynced(&state, ordinal);
                 return Ok(((Taken::Known(state.seen(ordinal)), position), false));
             }
-            if let Some(owner) = shared.holder(&mut state, hash, id) {
+            if let Some(owner) = shared.holder(&state, hash, id) {
                 return Ok(((Taken::Pending(owner), None), false));
             }
             if let Some(journal) = &shared.journal {
                 shared.number(&cache.address, &mut state)?;
                 journal.claim(bytes, longest)?;
             }
+            shared.take_over(&mut state, hash, id);
             let token = shared.token();
             let claim = Claim {
                 owner,
@@ -122,7 +123,7 @@ impl Reservation {
     pub(crate) fn take_up(cache: &Cache, id: &[u8], owner: Owner) -> Option<Reservation> {
         let shared = &cache.handle.shared;
         let hash = shared.hash(id);
-        let token = cache.address.state.lock().claims.held(hash, id, owner)?;
+        let token = cache.address.state.lock().claims.take_up(hash, id, owner)?;
         Some(Reservation {
             handle: Arc::clone(&cache.handle),
             address: Arc::clone(&cache.address),
@@ -255,7 +256,10 @@ impl Reservation {
     /// # }
     /// ```
     pub fn keep(mut self) {
-        self.token = None;
+        if let Some(token) = self.token.take() {
+            let mut state = self.address.state.lock();
+            state.claims.keep(self.hash, &self.id, token);
+        }
     }
 
     /// Gives the claim up: others may have the ID. Dropping does the same.

@@ -109,7 +109,7 @@ impl Transaction {
         let at = self.place_of(&cache.address);
         let placed = shared.with_room(Purpose::Ordinary, || {
             let mut state = cache.address.state.lock();
-            let outcome = self.sight(&mut state, at, hash, id);
+            let outcome = self.sight(&state, at, hash, id);
             let position = match outcome {
                 Outcome::Duplicate(seen) => shared.unsynced(&state, seen.ordinal),
                 Outcome::Pending(_) => None,
@@ -280,7 +280,7 @@ impl Transaction {
     }
 
     /// What an add of `id` would answer now.
-    fn sight(&self, state: &mut AddressState, at: usize, hash: u64, id: &[u8]) -> Outcome {
+    fn sight(&self, state: &AddressState, at: usize, hash: u64, id: &[u8]) -> Outcome {
         let capacity = state.cache.capacity();
         if capacity == 0 {
             return Outcome::Added;
@@ -340,7 +340,8 @@ impl Transaction {
                 journal_bytes: 0,
                 lease_end: None,
             };
-            // Nobody has it: that was asked under the same lock.
+            // Nobody has it, or the lease is over: that was asked under the same lock.
+            self.handle.shared.take_over(state, hash, id);
             let _ = state.claims.claim(hash, id, claim);
         }
         self.gathered.add(at, hash, id);
