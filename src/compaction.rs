@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use crate::error::{DamageReason, Error};
 use crate::ids::{Ordinal, SegmentNumber};
 use crate::journal::{Journal, Oldest, Refused};
+use crate::mutant::{self, Mutant};
 use crate::record::{Element, Record};
 use crate::segment::{End, SegmentReader};
 
@@ -24,6 +25,9 @@ pub(crate) trait Living {
         carried: &mut u64,
     ) -> Result<(), Refused>;
     fn carry_definition(&self, address: u32, segment: SegmentNumber) -> Result<u64, Refused>;
+    /// Copies a record of an ID that lives with another ordinal.
+    #[cfg(idjournal_mutants)]
+    fn carry_dead(&self, address: u32, ordinal: Ordinal, id: &[u8]) -> Result<u64, Refused>;
     fn carry_bookmark(&self, name: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
     fn carry_prepare(&self, transaction: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
 }
@@ -52,6 +56,12 @@ enum Piece {
         address: u32,
         ordinals: VecDeque<Ordinal>,
     },
+    #[cfg(idjournal_mutants)]
+    Dead {
+        address: u32,
+        ordinal: Ordinal,
+        id: Box<[u8]>,
+    },
     Definition {
         address: u32,
     },
@@ -76,6 +86,10 @@ pub(crate) enum Step {
 
 impl Carrier {
     pub(crate) fn new(copies: HashMap<(u32, Ordinal), u32>) -> Carrier {
+        let copies = match mutant::is(Mutant::CopyFromTheStart) {
+            true => HashMap::new(),
+            false => copies,
+        };
         Carrier {
             cursor: None,
             copies,
@@ -101,7 +115,10 @@ impl Carrier {
                 let Some(oldest) = journal.oldest() else {
                     return Ok(Step::Nothing);
                 };
-                none.insert(Cursor::open(&oldest).map_err(|error| stop(journal, error))?)
+                let cursor = Cursor::open(&oldest).map_err(|error| stop(journal, error))?;
+                #[cfg(idjournal_mutants)]
+                let cursor = cursor.behind_the_last_copy(&oldest, &mut self.copies);
+                none.insert(cursor)
             }
         };
         let mut carried = 0;
@@ -149,6 +166,12 @@ fn carry(
         Piece::Adds { address, ordinals } => {
             return living.carry_adds(*address, ordinals, carried);
         }
+        #[cfg(idjournal_mutants)]
+        Piece::Dead {
+            address,
+            ordinal,
+            id,
+        } => *carried += living.carry_dead(*address, *ordinal, id)?,
         Piece::Definition { address } => *carried += living.carry_definition(*address, segment)?,
         Piece::Bookmark { name } => *carried += living.carry_bookmark(name, segment)?,
         Piece::Prepare { transaction } => *carried += living.carry_prepare(transaction, segment)?,
@@ -180,6 +203,44 @@ impl Cursor {
         })
     }
 
+    /// The seeded bug that begins behind the last record that has a copy.
+    #[cfg(idjournal_mutants)]
+    fn behind_the_last_copy(
+        mut self,
+        oldest: &Oldest,
+        copies: &mut HashMap<(u32, Ordinal), u32>,
+    ) -> Cursor {
+        if !mutant::is(Mutant::CursorBehindTheLastCopy) {
+            return self;
+        }
+        let has_copy = |copies: &HashMap<(u32, Ordinal), u32>, address: u32, ordinal: Ordinal| {
+            copies.contains_key(&(address, ordinal))
+        };
+        let (mut records, mut last_copied) = (0, 0);
+        let Ok(mut ahead) = Cursor::open(oldest) else {
+            return self;
+        };
+        while let Ok(Some(item)) = ahead.reader.next() {
+            records += 1;
+            let is_copied = match &item.decoded.record {
+                Record::Add(add) => has_copy(copies, add.address, add.ordinal),
+                Record::Transaction { elements, .. } => elements.clone().any(|element| {
+                    matches!(element, Element::Add { address, ordinal, .. }
+                        if has_copy(copies, address, ordinal))
+                }),
+                _ => false,
+            };
+            last_copied = if is_copied { records } else { last_copied };
+        }
+        for _ in 0..last_copied {
+            let _ = self.reader.next();
+        }
+        if last_copied > 0 {
+            copies.clear();
+        }
+        self
+    }
+
     /// Reads some records and notes their pieces; how many bytes those were, 0 at the end.
     fn advance(&mut self, copies: &mut HashMap<(u32, Ordinal), u32>) -> Result<u64, Error> {
         let mut bytes = 0;
@@ -208,6 +269,14 @@ fn note_pieces(
 ) {
     match record {
         Record::Add(add) | Record::Renew { add, .. } => {
+            #[cfg(idjournal_mutants)]
+            if mutant::is(Mutant::LiveIfTheIdIsHeld) {
+                pieces.push_back(Piece::Dead {
+                    address: add.address,
+                    ordinal: add.ordinal,
+                    id: Box::from(add.id),
+                });
+            }
             note_add(pieces, copies, add.address, add.ordinal);
         }
         Record::Definition(definition) => {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use crate::error::{Cause, Error, Result, write_escaped};
 use crate::ids::Slot;
+use crate::mutant::{self, Mutant};
 use crate::storage::{Storage, StorageFile, StorageLock, Written, read_full, write_full};
 
 pub(crate) const LOCK_NAME: &str = "lock";
@@ -231,14 +232,23 @@ impl Directory {
     /// name that is made again is made durable by the next sync in any case (rule 10).
     pub(crate) fn rename_anew(&self, slots: impl Iterator<Item = Slot>) -> Result<()> {
         for slot in slots {
+            if mutant::is(Mutant::NamesNotRenewed) {
+                continue;
+            }
             let (name, away) = (slot_name(slot), slot_away_name(slot));
             self.rename(&name, &away)?;
             self.rename(&away, &name)?;
+        }
+        if mutant::is(Mutant::NoDirectorySyncOnOpen) {
+            return Ok(());
         }
         self.sync()
     }
 
     pub(crate) fn sync(&self) -> Result<()> {
+        if mutant::is(Mutant::NoDirectorySync) {
+            return Ok(());
+        }
         let synced = self.storage.sync_directory();
         synced.map_err(|error| Error::io("sync", self.place(), error))
     }
@@ -280,7 +290,9 @@ impl Directory {
             let _ = self.storage.remove(&new_name);
         }
         let file = made?;
-        self.sync().map_err(MakeSlotError::Fatal)?;
+        if !mutant::is(Mutant::NoDirectorySyncAtCreation) {
+            self.sync().map_err(MakeSlotError::Fatal)?;
+        }
         Ok(file)
     }
 

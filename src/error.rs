@@ -70,7 +70,7 @@ pub enum Error {
     },
 
     /// A limit is exceeded; nothing was done.
-    #[error("{limit} is limited to {max}, this is {actual}")]
+    #[error("{limit}: at most {max}, this is {actual}")]
     Limit {
         /// The limit by name.
         limit: &'static str,

@@ -55,6 +55,11 @@ mod ids;
 pub mod inspect;
 mod journal;
 mod keeper;
+#[cfg(not(idjournal_mutants))]
+mod mutant;
+#[cfg(idjournal_mutants)]
+#[doc(hidden)]
+pub mod mutant;
 mod options;
 mod receipt;
 mod record;

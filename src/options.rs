@@ -1,5 +1,6 @@
 //! What a store is opened with: settings, their defaults, and the one step that checks them.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -227,5 +228,22 @@ impl Options {
             Some((limit, actual, max)) => Err(Error::Limit { limit, max, actual }),
             None => Ok(()),
         }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Options")
+            .field("id_cache_size", &self.id_cache_size)
+            .field("persistence", &self.persistence)
+            .field("end_stored_ids", &self.end_stored_ids)
+            .field("sync_policy", &self.sync_policy)
+            .field("segment_bytes", &self.segment_bytes)
+            .field("writes", &self.writes)
+            .field("keeper", &self.keeper)
+            .field("lock_wait", &self.lock_wait)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
     }
 }

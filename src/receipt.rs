@@ -73,6 +73,18 @@ impl<T> Receipt<T> {
     /// # Errors
     ///
     /// Why nothing was recorded.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// let orders = store.cache("orders")?;
+    /// let receipt = orders.submit("a");
+    /// assert_eq!(receipt.outcome().ok(), Some(&idjournal::Outcome::Added));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn outcome(&self) -> std::result::Result<&T, &Error> {
         self.result.as_ref()
     }
@@ -84,6 +96,18 @@ impl<T> Receipt<T> {
     /// # Errors
     ///
     /// Why nothing was recorded; or [`Error::OutcomeUnknown`] if the sync failed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// let orders = store.cache("orders")?;
+    /// let receipt = orders.submit("a");
+    /// assert_eq!(receipt.wait()?, idjournal::Outcome::Added);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn wait(self) -> Result<T> {
         if let (Ok(_), Some(pending)) = (&self.result, &self.pending)
             && pending.policy == SyncPolicy::Always
@@ -98,6 +122,18 @@ impl<T> Receipt<T> {
     /// # Errors
     ///
     /// As [`wait`](Receipt::wait).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// let orders = store.cache("orders")?;
+    /// let receipt = orders.submit("a");
+    /// assert_eq!(receipt.wait_synced()?, idjournal::Outcome::Added);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn wait_synced(self) -> Result<T> {
         if let (Ok(_), Some(pending)) = (&self.result, &self.pending) {
             pending.journal.wait(pending.position)?;
@@ -106,6 +142,18 @@ impl<T> Receipt<T> {
     }
 
     /// Whether the outcome is on disk (or needs no disk); never waits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// let orders = store.cache("orders")?;
+    /// let receipt = orders.submit("a");
+    /// assert!(receipt.is_synced(), "in memory there is nothing to wait for");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn is_synced(&self) -> bool {
         match &self.pending {
             Some(pending) => pending.journal.commit.durable() >= pending.position,
@@ -114,6 +162,19 @@ impl<T> Receipt<T> {
     }
 
     /// Lets go of the receipt. What was recorded stays recorded.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// let orders = store.cache("orders")?;
+    /// let receipt = orders.submit("a");
+    /// receipt.detach();
+    /// assert!(orders.contains("a")?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn detach(self) {}
 
     /// The same receipt for another outcome.

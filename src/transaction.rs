@@ -11,6 +11,16 @@ use hashbrown::HashTable;
 use crate::cache::Cache;
 use crate::ids::Ordinal;
 
+/// What a transaction does about an ID that is known or pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// It dooms the whole, which [`rejected`](crate::Transaction::rejected) says before commit: for
+    /// brokers.
+    Reject,
+    /// It is left out: for pipelines and migration.
+    Skip,
+}
+
 /// The changes of a transaction, in order, over any addresses.
 #[derive(Default)]
 pub(crate) struct Gathered {

@@ -174,3 +174,16 @@ fn an_open_that_finds_nothing_to_do_writes_nothing() {
     drop(store);
     assert!(before == read());
 }
+
+#[test]
+fn a_cache_in_memory_outlives_its_handles() {
+    let store = Store::in_memory(Options::default()).unwrap();
+    let _ = store.cache("orders").unwrap().add("a").unwrap();
+    store.cache("bills").unwrap().set_capacity(7).detach();
+    assert!(store.cache("orders").unwrap().contains("a").unwrap());
+    assert_eq!(store.cache("bills").unwrap().capacity(), 7);
+    assert_eq!(store.caches(None, 10).len(), 2);
+    assert!(store.drop_cache("orders").wait().unwrap());
+    assert!(store.drop_cache("bills").wait().unwrap());
+    assert!(store.caches(None, 10).is_empty());
+}

@@ -32,8 +32,8 @@ struct Life {
 }
 
 impl Life {
-    fn new(disk: &Limited) -> Life {
-        let store = open(disk.clone(), small(1024)).unwrap();
+    fn new(disk: &Limited, keeper: bool) -> Life {
+        let store = open(disk.clone(), small(1024).keeper(keeper)).unwrap();
         Life {
             store,
             claims: Vec::new(),
@@ -93,9 +93,9 @@ impl Life {
 
 /// Runs the script with so many calls for space before the disk is full; what is known in the end,
 /// how often it was full, and how many calls there were.
-fn run(calls: Option<u64>) -> (Answers, u64, u64) {
+fn run(calls: Option<u64>, keeper: bool) -> (Answers, u64, u64) {
     let disk = Limited::new(MemoryStorage::new(), false);
-    let mut life = Life::new(&disk);
+    let mut life = Life::new(&disk, keeper);
     let victim = life.store.cache(VICTIM).unwrap();
     let _ = (victim.add("one").unwrap(), victim.add("two").unwrap());
     let begun = disk.calls();
@@ -122,26 +122,34 @@ fn run(calls: Option<u64>) -> (Answers, u64, u64) {
         life.ordinary(number).unwrap();
     }
     let known = life.known();
-    let after_kill = Life::new(&Limited::new(killed(&disk.inner), false));
+    let after_kill = Life::new(&Limited::new(killed(&disk.inner), false), false);
     assert!(after_kill.known() == known, "other IDs after a kill");
     life.claims.clear();
     life.transactions.clear();
     assert_eq!(life.store.stats().claimed_bytes, 0);
     life.store.close().unwrap();
     drop((life, victim));
-    assert!(Life::new(&disk).known() == known, "other IDs after a close");
+    assert!(
+        Life::new(&disk, false).known() == known,
+        "other IDs after a close"
+    );
     (known, disk.full_calls(), disk.calls() - begun)
 }
 
 #[test]
 fn a_full_disk_at_any_call_costs_only_that_call() {
-    let (known, full, calls) = run(None);
+    let (known, full, calls) = run(None, false);
     assert!(full == 0 && calls > 10, "{calls}");
     let mut ever_full = 0;
     for at in 0..calls {
-        let (now, full, _) = run(Some(at));
+        let (now, full, _) = run(Some(at), false);
         assert!(now == known, "full at call {at}: another end");
         ever_full += u64::from(full > 0);
+        let (now, _, _) = run(Some(at), true);
+        assert!(
+            now == known,
+            "full at call {at}, with the keeper: another end"
+        );
     }
     assert!(ever_full * 2 > calls, "{ever_full} of {calls}");
 }

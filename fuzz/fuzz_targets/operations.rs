@@ -5,88 +5,25 @@
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
+mod script;
 
 use std::sync::Arc;
 
-use arbitrary::Arbitrary;
 use common::generator::{Choices, Generator};
 use common::media::Cut;
 use common::model::Model;
 use common::operation::Operation;
-use common::recorded::{Answer, CACHES, Recorded, pool};
+use common::recorded::{Answer, Recorded};
 use common::runner::{Opener, Runner, chain};
-use common::simulated::{CallKind, Effect, Fault, SimulatedDisk};
+use common::simulated::SimulatedDisk;
 use common::{CountingClock, SeededEntropy};
 use idjournal::{Options, Store, SyncPolicy};
 use idjournal_fuzz::memory;
 use libfuzzer_sys::fuzz_target;
+use script::{Call, End, Life, Script, Step};
 
 const LIVES_MAX: usize = 4;
 const CALLS_MAX: usize = 80;
-
-#[derive(Arbitrary, Debug)]
-struct Script {
-    segment: u8,
-    sector: u8,
-    capacity: u8,
-    is_manual: bool,
-    lives: Vec<Life>,
-}
-
-#[derive(Arbitrary, Debug)]
-struct Life {
-    fault: Option<Planned>,
-    calls: Vec<Call>,
-    end: End,
-}
-
-/// A call of the disk that fails: one kind, the n-th of it, once or from there on.
-#[derive(Arbitrary, Debug)]
-struct Planned {
-    kind: u8,
-    nth: u8,
-    is_lasting: bool,
-    effect: u8,
-}
-
-#[derive(Arbitrary, Debug)]
-enum End {
-    Close,
-    Drop,
-    Kill,
-    /// A power cut, of which this seed decides what it leaves.
-    Cut(u64),
-    /// A kill, a recovery, and a power cut within it or after it.
-    CutInRecovery(u64),
-}
-
-#[derive(Arbitrary, Clone, Debug)]
-enum Call {
-    Add(u8, u8),
-    Submit(u8, u8),
-    Reserve(u8, u8, u8),
-    Confirm(u8),
-    Release(u8),
-    Keep(u8),
-    Begin(bool, u8),
-    TransactionAdd(u8, u8, u8),
-    TransactionRemove(u8, u8, u8),
-    Commit(u8),
-    RollBack(u8),
-    Remove(u8, u8),
-    Clear(u8),
-    DropAddress(u8),
-    SetCapacity(u8, u8),
-    Contains(u8, u8),
-    State(u8, u8),
-    Compact,
-    Sync,
-    Reopen(bool),
-    /// Adds of all IDs to one cache, so that segments fill.
-    Many(u8),
-    /// Waits for all receipts so far, and for the disk if told so.
-    Settle(bool),
-}
 
 fuzz_target!(|script: Script| {
     memory::bounded(64 << 20, || Run::new(&script).run(&script));
@@ -326,137 +263,4 @@ fn cut(disk: &SimulatedDisk, seed: u64) -> SimulatedDisk {
     let mut choices = Choices::random(seed);
     let cut = Cut::any(&mut choices);
     SimulatedDisk::holding(disk.media().image(cut, &mut choices))
-}
-
-impl Planned {
-    fn fault(&self) -> Fault {
-        let kinds = [
-            CallKind::Write,
-            CallKind::Sync,
-            CallKind::SyncDirectory,
-            CallKind::Create,
-            CallKind::Rename,
-            CallKind::Remove,
-            CallKind::Open,
-            CallKind::Read,
-            CallKind::List,
-            CallKind::Length,
-        ];
-        let kind = kinds[usize::from(self.kind) % kinds.len()];
-        // EIO, ENOSPC, EMFILE; a short write.
-        let effect = match (self.effect % 4, kind) {
-            (3, CallKind::Write) => Effect::Short(1 + usize::from(self.nth) / 2),
-            (number, _) => Effect::Fails([5, 28, 24, 5][usize::from(number)]),
-        };
-        Fault {
-            kind,
-            nth: 1 + u64::from(self.nth),
-            is_lasting: self.is_lasting,
-            effect,
-        }
-    }
-}
-
-impl Life {
-    /// Whether a call of the store may fail by now.
-    fn may_fail(&self, disk: &SimulatedDisk) -> bool {
-        let is_final = |kind| {
-            matches!(
-                kind,
-                CallKind::Write | CallKind::Sync | CallKind::SyncDirectory
-            )
-        };
-        let fault = self.fault.as_ref().map(Planned::fault);
-        fault.is_some_and(|fault| !is_final(fault.kind) || disk.failures() > 0)
-    }
-
-    /// Whether the fault is a write that finds no space, after which a store goes on.
-    fn lacks_space(&self) -> bool {
-        let fault = self.fault.as_ref().map(Planned::fault);
-        fault
-            .is_some_and(|fault| (fault.kind, fault.effect) == (CallKind::Write, Effect::Fails(28)))
-    }
-}
-
-enum Step {
-    Call(Operation),
-    Reopen(bool),
-    Settle(bool),
-}
-
-impl Call {
-    fn operations(&self) -> Vec<Step> {
-        let cache = |number: u8| usize::from(number) % CACHES.len();
-        let id = |number: u8| u8::try_from(usize::from(number) % pool().len()).unwrap_or(0);
-        let which = usize::from;
-        let one = match *self {
-            Call::Add(c, i) => Operation::Add {
-                cache: cache(c),
-                id: id(i),
-            },
-            Call::Submit(c, i) => Operation::Submit {
-                cache: cache(c),
-                id: id(i),
-            },
-            Call::Reserve(c, i, o) => Operation::Reserve {
-                cache: cache(c),
-                id: id(i),
-                owner: u64::from(o),
-            },
-            Call::Confirm(w) => Operation::Confirm { which: which(w) },
-            Call::Release(w) => Operation::Release { which: which(w) },
-            Call::Keep(w) => Operation::Keep { which: which(w) },
-            Call::Begin(is_skipping, o) => Operation::Begin {
-                is_skipping,
-                owner: u64::from(o),
-            },
-            Call::TransactionAdd(w, c, i) => Operation::TransactionAdd {
-                which: which(w),
-                cache: cache(c),
-                id: id(i),
-            },
-            Call::TransactionRemove(w, c, i) => Operation::TransactionRemove {
-                which: which(w),
-                cache: cache(c),
-                id: id(i),
-            },
-            Call::Commit(w) => Operation::Commit { which: which(w) },
-            Call::RollBack(w) => Operation::RollBack { which: which(w) },
-            Call::Remove(c, i) => Operation::Remove {
-                cache: cache(c),
-                id: id(i),
-            },
-            Call::Clear(c) => Operation::Clear { cache: cache(c) },
-            Call::DropAddress(a) => Operation::Drop {
-                address: usize::from(a) % 3,
-            },
-            Call::SetCapacity(c, n) => Operation::SetCapacity {
-                cache: cache(c),
-                capacity: u64::from(n % 16),
-            },
-            Call::Contains(c, i) => Operation::Contains {
-                cache: cache(c),
-                id: id(i),
-            },
-            Call::State(c, i) => Operation::State {
-                cache: cache(c),
-                id: id(i),
-            },
-            Call::Compact => Operation::Compact,
-            Call::Sync => Operation::Sync,
-            Call::Reopen(is_closed) => return vec![Step::Settle(false), Step::Reopen(is_closed)],
-            Call::Settle(is_synced) => return vec![Step::Settle(is_synced)],
-            Call::Many(c) => {
-                let ids = 0..u8::try_from(pool().len()).unwrap_or(u8::MAX);
-                let add = |id| {
-                    Step::Call(Operation::Add {
-                        cache: cache(c),
-                        id,
-                    })
-                };
-                return ids.map(add).collect();
-            }
-        };
-        vec![Step::Call(one)]
-    }
 }

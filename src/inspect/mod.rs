@@ -62,6 +62,13 @@ pub struct Inspection {
     reading: Reading,
 }
 
+impl std::fmt::Debug for Inspection {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Inspection");
+        shown.field("place", &self.place()).finish_non_exhaustive()
+    }
+}
+
 /// What the store file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

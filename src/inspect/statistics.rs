@@ -209,7 +209,8 @@ fn addresses<H>(replayed: &Replayed<H>) -> Vec<AddressStatistics> {
 }
 
 fn address(number: u32, found: &ReplayedAddress) -> Option<AddressStatistics> {
-    let (defined, (namespace, name)) = (found.defined?, found.name.as_ref()?);
+    let defined = found.defined.filter(|_| found.is_begun)?;
+    let (namespace, name) = found.name.as_ref()?;
     let cache = &found.cache;
     let (last, floor) = (cache.last().0, cache.floor().0);
     let start = floor.max((last + 1).saturating_sub(cache.capacity()));

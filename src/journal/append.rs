@@ -8,8 +8,9 @@ use crate::format::record_bytes_max;
 use crate::ids::{Ordinal, Position, SegmentNumber};
 use crate::journal::space::Room;
 use crate::journal::{Inner, Journal};
+use crate::mutant::{self, Mutant};
 use crate::record::{Add, AddForm, Record, Seed, add_bytes, encoded_bytes};
-use crate::segment::SegmentWriter;
+use crate::segment::{SegmentWriter, Standing};
 use crate::storage::Written;
 
 /// For what a record is, and so which space it may take.
@@ -24,6 +25,9 @@ pub(crate) enum Purpose {
     /// The same, of which so many stay set aside: for a record that comes before the claim's own.
     Within,
 }
+
+/// What copies leave of the last segment on a full disk.
+const KEPT_BYTES: u64 = 192;
 
 /// The ordinal that an address's short adds count from, and in which segment they do.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,7 +83,7 @@ impl Journal {
         let most = add_bytes(add.id.len(), value_bytes, AddForm::Whole, true);
         self.check_bytes(most)?;
         let inner = &mut *inner;
-        let writer = inner.make_room(self, most, purpose)?;
+        let writer = inner.make_room(self, most, (purpose, false))?;
         let start = writer.offset();
         let known = (base.segment == writer.number()).then_some(base.ordinal);
         let durable = self.commit.durable();
@@ -100,7 +104,7 @@ impl Journal {
     pub(crate) fn append(
         &self,
         record: &Record<'_>,
-        is_carried: bool,
+        standing: Standing,
         purpose: Purpose,
         live: impl FnOnce(u64) -> i64,
     ) -> std::result::Result<Appended, Refused> {
@@ -109,9 +113,10 @@ impl Journal {
         let inner = &mut *inner;
         let most = encoded_bytes(record, true);
         self.check_bytes(most)?;
-        let writer = inner.make_room(self, most, purpose)?;
+        let is_carried = standing == Standing::Carried;
+        let writer = inner.make_room(self, most, (purpose, is_carried))?;
         let start = writer.offset();
-        let written = writer.append(record, is_carried, self.commit.durable());
+        let written = writer.append(record, standing, self.commit.durable());
         let bytes = writer.offset() - start;
         let by = if bytes == 0 { 0 } else { live(bytes) };
         if is_carried && bytes > 0 {
@@ -174,19 +179,34 @@ impl Inner {
         }
     }
 
+    /// Whether carrying is sure to win a slot: what lives, copied with all that this may cost,
+    /// needs fewer segments than there are.
+    ///
+    /// Headers and rests alone never make it so: else a full disk, with nothing to win, would have
+    /// the same records carried round and round.
+    pub(super) fn may_regain(&self, journal: &Journal) -> bool {
+        let live = self.space.live_bytes();
+        let copies = live + live / 4;
+        let segments = self.ring.chain().len() as u64;
+        let rest = self.writer.as_ref().map_or(0, SegmentWriter::room);
+        let is_in_rest = copies + KEPT_BYTES <= rest && segments > 1;
+        is_in_rest || segments >= copies.div_ceil(journal.fresh_room()) + 2
+    }
+
     /// The writer, with room for `bytes`, after a rotation if that is needed and prepared.
     #[inline]
     fn make_room(
         &mut self,
         journal: &Journal,
         bytes: u64,
-        purpose: Purpose,
+        (purpose, is_carried): (Purpose, bool),
     ) -> std::result::Result<&mut SegmentWriter, Refused> {
         if self.is_closed {
             return Err(Error::Closed.into());
         }
         let rest = self.writer.as_ref().map_or(0, SegmentWriter::room);
         let spare = match purpose {
+            Purpose::Freeing if is_carried => Some(u64::from(!self.may_regain(journal))),
             Purpose::Ordinary => Some(1),
             Purpose::Freeing => Some(0),
             Purpose::Claimed(_) | Purpose::Within => None,
@@ -195,8 +215,10 @@ impl Inner {
         // left; all else is worked out.
         let is_plain = rest >= bytes && self.next.is_some() && self.space.claimed_bytes() == 0;
         if let (false, Some(spare)) = (is_plain, spare) {
+            // Copies never take the bytes in which a clear, and then the release, still fit.
+            let kept = if is_carried { KEPT_BYTES } else { 0 };
             let room = self.room(journal);
-            if self.writer.is_none() || !self.space.fits(room, bytes, 0, 0, spare) {
+            if self.writer.is_none() || !self.space.fits(room, bytes + kept, 0, 0, spare) {
                 return Err(Refused::NoRoom);
             }
         }
@@ -216,7 +238,10 @@ impl Inner {
             number: next.link.number,
             salt: next.link.salt,
         };
-        let written = writer.append(&seal, false, journal.commit.durable());
+        if mutant::is(Mutant::SealNotSynced) {
+            let _ = writer.file().sync();
+        }
+        let written = writer.append(&seal, Standing::Alone, journal.commit.durable());
         self.counts.header_bytes += writer.offset() - end;
         let (before, sealed_end) = ((writer.number(), writer.file()), writer.offset());
         match written {
@@ -238,7 +263,7 @@ impl Inner {
                 return Err(journal.fatal(Error::io("seal", "a segment", error)).into());
             }
         }
-        self.unsynced = Some(before);
+        self.unsynced = Some(before).filter(|_| !mutant::is(Mutant::SealNotSynced));
         let rest = next.link.bytes.saturating_sub(end);
         self.begin(journal, next, sealed_end);
         // Headers, seals and the rest of a segment take space as records do, and are owed for
@@ -294,6 +319,7 @@ impl Inner {
         self.counts.records += 1;
         self.counts.record_bytes += bytes;
         let end = self.end();
+        mutant::note(end.to_bits(), purpose == Purpose::Within);
         self.space.change_live(live, end.segment());
         if purpose != Purpose::Within {
             self.space

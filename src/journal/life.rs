@@ -4,6 +4,7 @@ use crate::directory::{Directory, STORE_NAME, STORE_NEW_NAME, slot_name};
 use crate::error::{Error, Result};
 use crate::format::store;
 use crate::journal::{File, Inner, Journal};
+use crate::mutant::{self, Mutant};
 use crate::storage::{Written, write_full};
 use crate::store_file::StoreCopy;
 
@@ -63,7 +64,9 @@ impl OpenStoreFile {
         file.sync()
             .map_err(|error| directory.io("sync", STORE_NEW_NAME, error))?;
         directory.rename(STORE_NEW_NAME, STORE_NAME)?;
-        directory.sync()?;
+        if !mutant::is(Mutant::NoDirectorySyncAtCreation) {
+            directory.sync()?;
+        }
         Ok(OpenStoreFile { file, copy })
     }
 }
@@ -92,6 +95,10 @@ impl Journal {
         }
         self.commit.check()?;
         self.make_names_durable()?;
+        #[cfg(idjournal_mutants)]
+        if self.append_in_place() {
+            return Ok(());
+        }
         let slot = self.take_or_make()?;
         // Order:
         // 1. The header, both copies durable: the store file must never name what is not there.
@@ -105,10 +112,12 @@ impl Journal {
             first_salt: next.link.salt,
             ..*inner.store_file.copy()
         };
-        inner
-            .store_file
-            .write(copy)
-            .map_err(|error| self.fatal(error))?;
+        if !mutant::is(Mutant::FirstNotNamed) {
+            inner
+                .store_file
+                .write(copy)
+                .map_err(|error| self.fatal(error))?;
+        }
         let end = inner.ring.last().map_or(0, |last| last.end);
         inner.begin(self, next, end);
         Ok(())
@@ -139,5 +148,38 @@ impl Journal {
         }
         inner.names_are_durable = true;
         Ok(())
+    }
+}
+
+/// The seeded bugs that go on in the segment of the life before.
+#[cfg(idjournal_mutants)]
+impl Journal {
+    fn append_in_place(&self) -> bool {
+        let mut inner = self.inner.lock();
+        let Some(last) = inner.ring.last() else {
+            return false;
+        };
+        let mut first = [0; 8];
+        let is_read = crate::storage::read_full(&*last.file, last.end, &mut first).is_ok();
+        let is_chosen = match first {
+            _ if !is_read => false,
+            [0, 0, 0, 0, 0, 0, 0, 0] if mutant::is(Mutant::AppendAtZeros) => true,
+            _ => mutant::is(Mutant::AppendInPlace) || mutant::is(Mutant::AppendInPlaceZeroed),
+        };
+        if !is_chosen || last.bytes != self.segment_bytes || last.end + 64 > last.bytes {
+            return false;
+        }
+        if mutant::is(Mutant::AppendInPlaceZeroed) {
+            let rest = usize::try_from(last.bytes - last.end).unwrap_or(0);
+            let _ = write_full(&*last.file, last.end, &vec![0; rest]);
+        }
+        let identity = inner.store_file.copy().identity;
+        let seed = crate::record::Seed::new(&identity, last.salt, last.number);
+        let head = (seed, last.salt);
+        let (file, base_time) = (File::clone(&last.file), last.base_time);
+        let writer =
+            crate::segment::SegmentWriter::create(file, head, base_time, last.bytes).at(last.end);
+        inner.writer = Some(writer);
+        true
     }
 }

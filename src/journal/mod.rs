@@ -21,11 +21,13 @@ use crate::directory::Directory;
 use crate::error::{Cause, Error, Result};
 use crate::facade::Mutex;
 use crate::ids::{Position, SegmentNumber, Ticks};
+use crate::mutant::{self, Mutant};
 use crate::ring::Ring;
 use crate::segment::SegmentWriter;
 use crate::storage::{StorageFile, Writes};
 use crate::store_file::StoreCopy;
 
+pub(crate) use crate::segment::Standing;
 pub(crate) use append::{Appended, Base, Purpose, Refused};
 pub(crate) use life::OpenStoreFile;
 pub(crate) use slots::Oldest;
@@ -156,6 +158,9 @@ impl Journal {
 
     /// Waits until everything before `position` is durable.
     pub(crate) fn wait(&self, position: Position) -> Result<()> {
+        if mutant::is(Mutant::AcknowledgeBeforeSync) {
+            return Ok(());
+        }
         self.commit.wait(position, self)
     }
 
@@ -244,6 +249,15 @@ impl Inner {
     }
 }
 
+/// Syncs one file for all who wait.
+fn sync(file: &File) -> std::io::Result<()> {
+    match file.sync() {
+        Err(_) if mutant::is(Mutant::SyncErrorIgnored) => Ok(()),
+        Err(_) if mutant::is(Mutant::SyncRetried) => file.sync(),
+        result => result,
+    }
+}
+
 impl SyncAll for Journal {
     fn sync_all(&self) -> Result<Position> {
         self.check_process()?;
@@ -260,11 +274,16 @@ impl SyncAll for Journal {
         // keep
         //    records of a segment that nothing leads to, and they are lost.
         // 2. The active segment.
-        if let Some((_, before)) = &unsynced {
-            before.sync().map_err(failed)?;
+        if let Some((_, before)) = &unsynced
+            && !mutant::is(Mutant::NoSyncAtRotation)
+            && !mutant::is(Mutant::AcknowledgedBeforeSeal)
+        {
+            sync(before).map_err(failed)?;
         }
-        active.sync().map_err(failed)?;
-        if let Some((number, _)) = unsynced {
+        sync(&active).map_err(failed)?;
+        if let Some((number, _)) = unsynced
+            && !mutant::is(Mutant::AcknowledgedBeforeSeal)
+        {
             let mut inner = self.inner.lock();
             if inner
                 .unsynced

@@ -10,10 +10,28 @@ use crate::ids::{Position, SegmentNumber, Slot};
 use crate::journal::append::{Purpose, Refused, is_no_space};
 use crate::journal::life::write_synced;
 use crate::journal::{File, Journal, Next};
+use crate::mutant::{self, Mutant};
 use crate::record::Record;
 use crate::ring::{FreeSlot, Link};
-use crate::segment::SegmentHeader;
+use crate::segment::{SegmentHeader, Standing};
 use crate::storage::{Written, write_full};
+
+/// Up to where all must be durable before the slot is let go: the end of the release.
+#[inline]
+fn release_covers(end: Position, durable: Position, own: u64) -> Position {
+    let last = |is_copy| Position::from_bits(mutant::last(is_copy));
+    if mutant::is(Mutant::ReleaseNotSynced)
+        || mutant::is(Mutant::ReleaseNotSyncedWithoutCopies) && last(true) <= durable
+    {
+        Position::default()
+    } else if mutant::is(Mutant::SyncOnlyTheCopies) {
+        last(true).min(end)
+    } else if mutant::is(Mutant::DurableBySequence) {
+        Position::from_bits(own).min(end)
+    } else {
+        end
+    }
+}
 
 /// The oldest segment of the chain, to be read by who carries forward.
 pub(crate) struct Oldest {
@@ -38,7 +56,9 @@ impl Journal {
         }
         // The seal that begins the active segment must be durable before the next header is
         // written: with two seals ahead of the disk recovery could reuse the slot between them.
-        self.sync_before()?;
+        if !mutant::is(Mutant::NextBeforeSealSynced) {
+            self.sync_before()?;
+        }
         let slot = self.take_or_make()?;
         let next = self.write_header(slot, true)?;
         self.inner.lock().next = Some(next);
@@ -59,8 +79,10 @@ impl Journal {
             return Ok(());
         };
         self.commit.check()?;
-        file.sync()
-            .map_err(|error| self.fatal(Error::io("sync", "a segment", error)))?;
+        if !mutant::is(Mutant::NoSyncAtRotation) {
+            file.sync()
+                .map_err(|error| self.fatal(Error::io("sync", "a segment", error)))?;
+        }
         let mut inner = self.inner.lock();
         if inner
             .unsynced
@@ -156,10 +178,14 @@ impl Journal {
                 return Err(self.fatal(Error::io("write", name, error)));
             }
         }
-        let synced = slot.file.sync();
-        synced.map_err(|error| self.fatal(Error::io("sync", &*name, error)))?;
         let copy_1 = header_block_bytes(slot.bytes);
-        write_synced(&slot.file, copy_1, &encoded, &name).map_err(|error| self.fatal(error))?;
+        if mutant::is(Mutant::HeaderNotSynced) {
+            let _ = write_full(&*slot.file, copy_1, &encoded);
+        } else {
+            let synced = slot.file.sync();
+            synced.map_err(|error| self.fatal(Error::io("sync", &*name, error)))?;
+            write_synced(&slot.file, copy_1, &encoded, &name).map_err(|error| self.fatal(error))?;
+        }
         let FreeSlot { slot, bytes, file } = slot;
         let end = crate::format::records_offset(bytes);
         let (number, base_time) = (header.number, header.base_time);
@@ -291,6 +317,11 @@ impl Journal {
         self.inner.lock().next.is_some()
     }
 
+    /// Whether carrying is sure to win a slot.
+    pub(crate) fn may_regain(&self) -> bool {
+        self.inner.lock().may_regain(self)
+    }
+
     /// Bytes of the chain that nothing lives in.
     pub(crate) fn dead_bytes(&self) -> u64 {
         let inner = self.inner.lock();
@@ -335,10 +366,11 @@ impl Journal {
             return Err(Refused::NoRoom);
         };
         let release = Record::Release { oldest };
-        let appended = self.append(&release, false, Purpose::Freeing, |_| 0)?;
+        let own = mutant::last(false);
+        let appended = self.append(&release, Standing::Alone, Purpose::Freeing, |_| 0)?;
         // Everything appended so far must be durable before the slot is reused, under every policy:
         // the copies, and also the adds, removes and clears that made the rest dead.
-        self.wait(appended.end)?;
+        self.wait(release_covers(appended.end, self.commit.durable(), own))?;
         let mut inner = self.inner.lock();
         let released = inner.ring.release().ok_or(Refused::NoRoom)?;
         inner.space.released(oldest);

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::ids::SegmentNumber;
+use crate::mutant::{self, Mutant};
 
 /// The books of a journal's space.
 #[derive(Debug)]
@@ -133,7 +134,7 @@ impl Space {
         let dead = used.saturating_sub(self.live_bytes);
         // One segment, not two: the oldest is released only when all of it was carried, the active
         // one is counted whole, and the next one is there; with these, two would come to five.
-        if dead <= segment_bytes {
+        if dead <= segment_bytes || mutant::is(Mutant::LazyCarrying) {
             self.may_carry = self.may_carry.min(0);
             self.may_look = self.may_look.min(0);
             return;

@@ -23,6 +23,11 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    /// Whether it is that of a seal.
+    pub(crate) fn is_seal(&self) -> bool {
+        self.kind == kind::SEAL
+    }
+
     /// Reads the frame that `bytes` begin with, of a record of at most `bytes_max`.
     pub(crate) fn read(bytes: &[u8], bytes_max: u64) -> Result<Frame, Stop> {
         let first = bytes

@@ -11,6 +11,7 @@ mod encode;
 mod length;
 
 use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
+use crate::mutant::{self, Mutant};
 
 #[cfg(test)]
 pub(crate) use body::OrdinalsBody;
@@ -232,10 +233,14 @@ impl Seed {
     pub(crate) fn new(identity: &[u8; 16], salt: u64, number: SegmentNumber) -> Seed {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(identity);
-        hasher.update(&salt.to_le_bytes());
+        if !mutant::is(Mutant::NeitherSaltNorNumber) {
+            hasher.update(&salt.to_le_bytes());
+        }
         // The number comes last: CRC-32 maps 32-bit words one to one, so that for one salt two
         // numbers less than 2^32 apart can never begin from the same state.
-        hasher.update(&low_32(number.0));
+        if !mutant::is(Mutant::NeitherSaltNorNumber) {
+            hasher.update(&low_32(number.0));
+        }
         Seed { hasher, number }
     }
 

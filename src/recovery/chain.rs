@@ -5,6 +5,7 @@
 use crate::directory::slot_name;
 use crate::error::{DamageReason, Error, Result};
 use crate::ids::{Position, SegmentNumber};
+use crate::mutant::{self, Mutant};
 use crate::record::Stop;
 use crate::recovery::classify::{Found, Role, Verdict, classify};
 use crate::recovery::scan::{SlotFacts, scan_segment};
@@ -92,7 +93,7 @@ pub(crate) fn survey_chain(
     let Some(last) = slots.newest_begun(newest, &mut chain)? else {
         return Ok(chain);
     };
-    if last.0 < first.0 {
+    if last.0 < first.0 && !mutant::is(Mutant::MissingNotSeen) {
         let missing = slots.missing(first);
         slots.fault(missing)?;
     }
@@ -102,7 +103,8 @@ pub(crate) fn survey_chain(
         .segments
         .first()
         .is_some_and(|oldest| oldest.life().0 > first.0);
-    if !has_first && !begins_later && slots.faults.is_empty() {
+    let is_seen = slots.faults.is_empty() && !mutant::is(Mutant::MissingNotSeen);
+    if !has_first && !begins_later && is_seen {
         let missing = slots.missing(first);
         slots.fault(missing)?;
     }
@@ -124,6 +126,9 @@ impl Slots<'_> {
     /// Whether the segment is begun (rule 7 of docs/design.md).
     fn is_begun(&mut self, life: Life) -> Result<bool> {
         let (_, header) = self.find(life)?;
+        if mutant::is(Mutant::UnbegunReplayed) {
+            return Ok(true);
+        }
         if header.previous == SegmentNumber(0) || header.previous_end != 0 {
             return Ok(true);
         }
@@ -133,7 +138,10 @@ impl Slots<'_> {
         let previous = (header.previous, header.previous_salt);
         if self.by_life.contains_key(&previous) {
             let end = self.read(previous)?.end;
-            if matches!(end, End::Sealed { number, salt, .. } if (number, salt) == life) {
+            let leads_anywhere = mutant::is(Mutant::SealNamesNobody);
+            if matches!(end, End::Sealed { number, salt, .. }
+                if (number, salt) == life || leads_anywhere)
+            {
                 return Ok(true);
             }
         }
@@ -196,13 +204,16 @@ impl Slots<'_> {
             let read = self.read(at)?;
             oldest_needed = oldest_needed.max(read.oldest_needed);
             chain.durable = chain.durable.max(read.highest_mark.unwrap_or_default());
-            if at.0 <= oldest_needed || header.previous == SegmentNumber(0) {
+            let previous = (header.previous, header.previous_salt);
+            let is_gone_on =
+                mutant::is(Mutant::ReplayFreed) && self.by_life.contains_key(&previous);
+            if at.0 <= oldest_needed && !is_gone_on || header.previous == SegmentNumber(0) {
                 break;
             }
-            at = (header.previous, header.previous_salt);
+            at = previous;
             follows = Follows::Header(header);
         }
-        if at.0 < oldest_needed {
+        if at.0 < oldest_needed && !mutant::is(Mutant::ReplayFreed) {
             let missing = self.missing((oldest_needed, 0));
             self.fault(missing)?;
         }
@@ -239,7 +250,9 @@ impl Slots<'_> {
             end: read.valid_end,
             is_torn: found == Found::NotARecord,
         };
-        let is_below_mark = role == Role::Last && segment.end_position() < durable;
+        let is_below_mark = role == Role::Last
+            && segment.end_position() < durable
+            && !mutant::is(Mutant::EveryTailTorn);
         let verdict = classify(role, found, is_below_mark);
         // What is missing after it would have told where it must end.
         let is_end_known = !matches!(follows, Follows::Missing)
@@ -274,6 +287,10 @@ fn newer_kind(facts: &SlotFacts, end: End) -> Error {
 fn found(end: End, next: Option<Life>) -> Found {
     match end {
         End::Sealed { number, salt, .. } if next == Some((number, salt)) => Found::SealToNext,
+        End::Sealed { .. } if mutant::is(Mutant::SealNamesNobody) => match next {
+            Some(_) => Found::SealToNext,
+            None => Found::Zeros,
+        },
         End::Sealed { .. } => Found::SealElsewhere,
         End::Limit => Found::AtLimit,
         End::OverLimit { .. } => Found::OverLimit,

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::directory::{Directory, STORE_NEW_NAME, slot_away_name, slot_name, slot_new_name};
 use crate::error::{Error, Result};
 use crate::ids::SegmentNumber;
+use crate::mutant::{self, Mutant};
 use crate::record::Record;
 use crate::ring::{FreeSlot, Link, Ring};
 use crate::segment::SegmentReader;
@@ -187,7 +188,7 @@ pub(crate) fn replay<H: BuildHasher>(
         replayed
             .addresses
             .values()
-            .filter(|address| address.defined.is_some())
+            .filter(|address| address.defined.is_some() && address.is_begun)
     };
     report.caches = existing().count() as u64;
     report.ids = existing().map(|address| address.cache.len()).sum();
@@ -212,5 +213,9 @@ fn build_ring(chain: &Chain, facts: &[SlotFacts]) -> Ring<File> {
         file: File::clone(&facts.file),
     });
     let free = free.collect();
-    Ring::new(links, free, chain.highest)
+    let highest = match links.last() {
+        Some(last) if mutant::is(Mutant::NumberReused) => last.number,
+        _ => chain.highest,
+    };
+    Ring::new(links, free, highest)
 }

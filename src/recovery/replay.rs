@@ -11,6 +11,7 @@ use crate::cache::{Cache, Restored};
 use crate::error::{DamageReason, Error, Result};
 use crate::format::{ADDRESSES_MAX, CAPACITY_MAX};
 use crate::ids::{Namespace, Ordinal, Owner, SegmentNumber, Ticks};
+use crate::mutant::{self, Mutant};
 use crate::record::{
     Add, Decoded, Definition, Element, Elements, Record, TransactionBody, transaction_bytes,
 };
@@ -33,6 +34,8 @@ pub(crate) struct ReplayedAddress {
     pub(crate) cache: Cache,
     /// Its definition, if it has one and was not dropped since.
     pub(crate) defined: Option<Defined>,
+    /// Whether the cache exists: a definition before the first add says nothing without that.
+    pub(crate) is_begun: bool,
     /// The incarnation of its last definition or drop.
     pub(crate) incarnation: u32,
     /// Its name, also after a drop.
@@ -151,12 +154,15 @@ impl<H: BuildHasher> Replayed<H> {
                 self.newest_time = self.newest_time.max(*time);
                 for dropped in [Some(*dropped), *other].into_iter().flatten() {
                     let address = self.at(at, dropped.address)?;
-                    drop(address.cache.forget_below(dropped.floor));
+                    if !mutant::is(Mutant::DropIsNoBarrier) {
+                        drop(address.cache.forget_below(dropped.floor));
+                    }
                     address.defined = None;
+                    address.is_begun = false;
                     address.incarnation = dropped.incarnation;
                 }
             }
-            Record::Definition(definition) => self.define(at, definition, decoded.bytes)?,
+            Record::Definition(definition) => self.define(at, definition, decoded)?,
             Record::Transaction { time, elements } => self.transaction(at, *time, elements)?,
             Record::Prepare {
                 time,
@@ -222,6 +228,7 @@ impl<H: BuildHasher> Replayed<H> {
             .or_insert_with(|| ReplayedAddress {
                 cache: Cache::new(CAPACITY_MAX),
                 defined: None,
+                is_begun: false,
                 incarnation: 0,
                 name: None,
                 named_in: at.segment,
@@ -234,19 +241,26 @@ impl<H: BuildHasher> Replayed<H> {
     fn add(&mut self, at: At, add: &Add<'_>, bytes: u64, is_carried: bool) -> Result<()> {
         self.newest_time = self.newest_time.max(add.time);
         let hash = self.hasher.hash_one(add.id);
-        let cache = &mut self.at(at, add.address)?.cache;
+        let address = self.at(at, add.address)?;
+        address.is_begun = true;
+        let cache = &mut address.cache;
         if !is_carried && add.ordinal <= cache.last() {
             return Err(malformed(at, "an ordinal does not rise"));
         }
         let value = add.value.unwrap_or_default();
-        let restored = cache.restore(add.ordinal, hash, add.id, value, add.time, bytes);
+        let ordinal = if mutant::is(Mutant::CountSurvivors) && !cache.is_live(add.ordinal) {
+            cache.next()
+        } else {
+            add.ordinal
+        };
+        let restored = cache.restore(ordinal, hash, add.id, value, add.time, bytes);
         if restored == Restored::Copy {
             *self.copies.entry((add.address, add.ordinal)).or_default() += 1;
         }
         Ok(())
     }
 
-    fn define(&mut self, at: At, definition: &Definition<'_>, bytes: u64) -> Result<()> {
+    fn define(&mut self, at: At, definition: &Definition<'_>, decoded: &Decoded<'_>) -> Result<()> {
         self.newest_time = self.newest_time.max(definition.time);
         let address = self.at(at, definition.address)?;
         if definition.incarnation < address.incarnation {
@@ -263,8 +277,9 @@ impl<H: BuildHasher> Replayed<H> {
             by_call: definition.by_call,
             max_age: definition.max_age,
             segment: at.segment,
-            record_bytes: bytes,
+            record_bytes: decoded.bytes,
         });
+        address.is_begun |= decoded.end_of_group;
         let cache = &mut address.cache;
         cache.restore_last(definition.last);
         if !address.is_capacity_known || cache.capacity() != definition.capacity {

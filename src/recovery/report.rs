@@ -21,7 +21,8 @@ pub struct RecoveryReport {
     pub is_new: bool,
     /// The segments of the chain, oldest first.
     pub segments: Vec<SegmentReport>,
-    /// A segment that was not begun and was left out with its records.
+    /// A segment that was not begun and was left out with its records. After a clean close this is
+    /// usual: the one that was made ahead, which holds none.
     pub left_out: Option<SegmentNumber>,
     /// Records replayed.
     pub records: u64,

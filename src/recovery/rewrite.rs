@@ -7,6 +7,7 @@ use crate::directory::{Directory, STORE_NAME, slot_name};
 use crate::error::{Error, Result};
 use crate::format::{header_block_bytes, records_offset, store};
 use crate::ids::Position;
+use crate::mutant::{self, Mutant};
 use crate::recovery::report::RecoveryReport;
 use crate::recovery::{Chain, ChainSegment, File};
 use crate::ring::Ring;
@@ -36,7 +37,9 @@ pub(super) fn make_durable(
     // 2. Names: a slot taken from here on must not lose its name to an earlier failed sync.
     // 3. The mark, last: it says that all of this was done.
     for segment in &chain.segments {
-        if segment.end_position() > chain.durable {
+        let is_spared = mutant::is(Mutant::SyncInsteadOfRewrite)
+            || mutant::is(Mutant::RewriteNewestOnly) && segment.header.number < last.header.number;
+        if segment.end_position() > chain.durable && !is_spared {
             report.rewritten_bytes += rewrite_segment(segment)?;
             let number = segment.header.number;
             let rewritten = report
@@ -56,6 +59,9 @@ pub(super) fn make_durable(
         synced.map_err(|error| directory.io("sync", &slot_name(free.slot), error))?;
     }
     directory.rename_anew(ring.free().iter().map(|free| free.slot))?;
+    if mutant::is(Mutant::NoMarkAfterRecovery) {
+        return Ok(true);
+    }
     let marked = StoreCopy {
         generation: store.generation + 1,
         mark_number: last.header.number,
@@ -78,18 +84,19 @@ fn rewrite_segment(segment: &ChainSegment) -> Result<u64> {
     let file = &segment.facts.file;
     let header = segment.header.encode();
     let synced = || {
+        if mutant::is(Mutant::RewriteWithoutSync) {
+            return Ok(());
+        }
         file.sync()
             .map_err(|error| Error::io("sync", name.clone(), error))
     };
     // One header copy is durable before the other is touched.
-    write(file, 0, &header, &name)?;
-    synced()?;
-    write(
-        file,
-        header_block_bytes(segment.facts.bytes),
-        &header,
-        &name,
-    )?;
+    if !mutant::is(Mutant::RewriteRecordsOnly) {
+        write(file, 0, &header, &name)?;
+        synced()?;
+        let copy_1 = header_block_bytes(segment.facts.bytes);
+        write(file, copy_1, &header, &name)?;
+    }
     let mut offset = records_offset(segment.facts.bytes);
     let mut rewritten = 2 * header.len() as u64;
     let mut buffer = vec![0; usize::try_from(PIECE_BYTES).unwrap_or(4096)];

@@ -9,6 +9,7 @@ use std::io;
 use super::header::SegmentHeader;
 use crate::format::{UNIT_BYTES, frame, record_bytes_max};
 use crate::ids::Position;
+use crate::mutant::{self, Mutant};
 use crate::record::{Frame, Seed};
 use crate::storage::{StorageFile, read_full};
 
@@ -45,7 +46,12 @@ pub(crate) fn mark_behind(
             let Ok(frame) = Frame::read(window.get(unit..).unwrap_or_default(), bytes_max) else {
                 continue;
             };
-            let Some(mark) = frame.mark.filter(|mark| *mark > bad) else {
+            let is_proof = mutant::is(Mutant::ValidBehindIsDamage)
+                || mutant::is(Mutant::SealBehindIsDamage) && frame.is_seal();
+            let mark = frame.mark.filter(|mark| *mark > bad);
+            let Some(mark) =
+                mark.or(is_proof.then(|| bad.max(Position::new(header.number, begin))))
+            else {
                 continue;
             };
             let is_possible = mark <= Position::new(header.number, place);

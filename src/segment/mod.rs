@@ -10,7 +10,7 @@ mod writer;
 pub(crate) use behind::mark_behind;
 pub(crate) use header::{Parsed, SegmentHeader};
 pub(crate) use reader::{End, SegmentReader};
-pub(crate) use writer::SegmentWriter;
+pub(crate) use writer::{SegmentWriter, Standing};
 
 #[cfg(test)]
 mod test_file;

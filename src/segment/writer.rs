@@ -5,9 +5,21 @@
 
 use crate::format::{MARK_EVERY_BYTES, SEAL_BYTES, records_offset};
 use crate::ids::{Position, SegmentNumber, Ticks};
+use crate::mutant::{self, Mutant};
 use crate::record::{Add, AddForm, Base, Place, Record, Seed, encode, encode_add};
 use crate::storage::{StorageFile, Written, write_full};
 use std::sync::Arc;
+
+/// How a record stands to those around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It is all that its call records.
+    Alone,
+    /// The call records more behind it, without which it says nothing.
+    Before,
+    /// It repeats one that was there before.
+    Carried,
+}
 
 /// The active segment.
 pub(crate) struct SegmentWriter {
@@ -90,7 +102,8 @@ impl SegmentWriter {
             ordinal: base,
             time: self.base_time,
         };
-        let place = self.place(durable, false);
+        let durable = self.marked(durable);
+        let place = self.place(durable, Standing::Alone);
         let mark = place.mark;
         let form = encode_add(&mut buffer, &place, add, base);
         let written = self.write(&buffer, mark);
@@ -102,12 +115,13 @@ impl SegmentWriter {
     pub(crate) fn append(
         &mut self,
         record: &Record<'_>,
-        carried: bool,
+        standing: Standing,
         durable: Position,
     ) -> Written {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
-        let mut place = self.place(durable, carried);
+        let durable = self.marked(durable);
+        let mut place = self.place(durable, standing);
         if matches!(
             record,
             Record::Seal { .. } | Record::Release { .. } | Record::Mark
@@ -124,15 +138,33 @@ impl SegmentWriter {
         written
     }
 
-    fn place(&self, durable: Position, carried: bool) -> Place<'_> {
+    /// Goes on at `offset`, as only seeded bugs do.
+    #[cfg(idjournal_mutants)]
+    pub(crate) fn at(self, offset: u64) -> SegmentWriter {
+        SegmentWriter { offset, ..self }
+    }
+
+    /// What a mark says is durable.
+    #[inline]
+    fn marked(&self, durable: Position) -> Position {
+        if mutant::is(Mutant::MarkZero) {
+            Position::default()
+        } else if mutant::is(Mutant::MarkAhead) {
+            self.position()
+        } else {
+            durable
+        }
+    }
+
+    fn place(&self, durable: Position, standing: Standing) -> Place<'_> {
         let is_due = self.last_mark != Some(durable) || self.offset >= self.mark_due;
         let mark = is_due.then_some(durable);
         Place {
             seed: &self.seed,
             offset: self.offset,
             mark,
-            carried,
-            end_of_group: true,
+            carried: standing == Standing::Carried,
+            end_of_group: standing != Standing::Before,
         }
     }
 

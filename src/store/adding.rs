@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Result;
 use crate::ids::{Ordinal, Owner, Position};
-use crate::journal::{Appended, Purpose, Refused};
+use crate::journal::{Appended, Purpose, Refused, Standing};
+use crate::mutant::{self, Mutant};
 use crate::record::{Add, AddForm, Definition, Record, add_bytes, definition_bytes};
 use crate::store::address::{Address, AddressState, Defined, Seen};
 use crate::store::shared::Shared;
@@ -95,6 +96,9 @@ impl Shared {
     /// The position that an answer about a recorded ID waits for.
     pub(crate) fn unsynced(&self, state: &AddressState, ordinal: Ordinal) -> Option<Position> {
         let journal = self.journal.as_ref()?;
+        if mutant::is(Mutant::DuplicateAtOnce) {
+            return None;
+        }
         let position = state.unsynced.position_of(ordinal)?;
         (position > journal.commit.durable()).then_some(position)
     }
@@ -140,6 +144,7 @@ impl Shared {
         let time = self.now();
         let Some(journal) = &self.journal else {
             let ordinal = state.cache.add(hash, id, &[], time, id.len() as u64);
+            self.begun(state);
             return Ok((None, ordinal));
         };
         let number = match (state.defined, state.number) {
@@ -157,6 +162,7 @@ impl Shared {
         let evicted = signed(state.cache.eviction_bytes());
         let appended = journal.append_add(&add, &mut state.base, purpose, -evicted)?;
         state.cache.add(hash, id, &[], time, appended.bytes);
+        self.begun(state);
         state.note(ordinal, appended.end, journal.commit.durable());
         Ok((Some(appended), ordinal))
     }
@@ -173,7 +179,8 @@ impl Shared {
         Ok(number)
     }
 
-    /// Writes the definition of `address` with what holds now; gives its number.
+    /// Writes the definition of `address` with what holds now, before its first add; gives its
+    /// number.
     pub(crate) fn define(
         &self,
         address: &Arc<Address>,
@@ -187,7 +194,7 @@ impl Shared {
         let record = self.definition(address, state, number);
         let before = state.defined.map_or(0, |defined| defined.bytes);
         let live = |bytes| signed(bytes) - signed(before);
-        let appended = journal.append(&record, false, purpose, live)?;
+        let appended = journal.append(&record, Standing::Before, purpose, live)?;
         state.set_defined(&appended);
         Ok(number)
     }

@@ -24,6 +24,8 @@ pub(crate) struct AddressState {
     pub(crate) number: Option<u32>,
     /// Where its definition lives, while it has one.
     pub(crate) defined: Option<Defined>,
+    /// Whether the cache exists: from its first add or capacity on, to its drop.
+    pub(crate) is_begun: bool,
     /// Whether its capacity was set by a call.
     pub(crate) by_call: bool,
     /// Which incarnation the next definition is of.
@@ -88,17 +90,11 @@ impl AddressState {
             base: Base::default(),
             number: None,
             defined: None,
+            is_begun: false,
             by_call: false,
             incarnation: 0,
             last_change: Position::default(),
         }
-    }
-
-    /// Whether the cache exists: from its first record on, to its drop. In memory only there are no
-    /// numbers and no definitions.
-    pub(crate) fn exists(&self) -> bool {
-        (self.defined.is_some() || self.number.is_none())
-            && (self.by_call || self.cache.last() > Ordinal(0))
     }
 
     pub(crate) fn seen(&self, ordinal: Ordinal) -> Seen {

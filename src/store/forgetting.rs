@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::ids::{Ordinal, Position};
-use crate::journal::{Appended, Purpose, Refused};
+use crate::journal::{Appended, Purpose, Refused, Standing};
+use crate::mutant::{self, Mutant};
 use crate::record::{Definition, Dropped, Record};
 use crate::store::adding::{Placed, signed};
 use crate::store::address::{Address, AddressState, lock_all};
@@ -40,7 +41,7 @@ impl Shared {
                 time: self.now(),
             };
             let live = |_| -signed(freed);
-            let appended = journal.append(&record, false, Purpose::Freeing, live)?;
+            let appended = journal.append(&record, Standing::Alone, Purpose::Freeing, live)?;
             state.cache.remove(ordinal);
             state.last_change = appended.end;
             Ok(((true, Some(appended.end)), appended.is_owing))
@@ -75,10 +76,11 @@ impl Shared {
                 time: self.now(),
             };
             let live = |_| -signed(freed);
-            let appended = journal.append(&record, false, Purpose::Freeing, live)?;
+            let appended = journal.append(&record, Standing::Alone, Purpose::Freeing, live)?;
             forgotten = Some(state.cache.forget_below(floor));
             state.forgot(floor, appended.end);
-            Ok(((count, Some(appended.end)), appended.is_owing))
+            let end = Some(appended.end).filter(|_| !mutant::is(Mutant::ClearNotSynced));
+            Ok(((count, end), appended.is_owing))
         });
         // The memory of what was forgotten goes outside of the lock.
         drop(forgotten);
@@ -94,9 +96,10 @@ impl Shared {
         let mut forgotten = Vec::new();
         let placed = self.with_room(Purpose::Freeing, || {
             let mut states = lock_all(addresses);
-            let existed = states.iter().any(|state| state.exists());
+            let existed = states.iter().any(|state| state.is_begun);
             let Some(journal) = &self.journal else {
                 for state in states.iter_mut() {
+                    self.ended(state);
                     state.end(self.options.new_capacity());
                 }
                 return Ok(((existed, None), false));
@@ -115,7 +118,7 @@ impl Shared {
                 time,
             };
             let live = |_| -signed(freed);
-            let appended = journal.append(&record, false, Purpose::Freeing, live)?;
+            let appended = journal.append(&record, Standing::Alone, Purpose::Freeing, live)?;
             for (address, state) in addresses.iter().zip(states.iter_mut()) {
                 let Some(dropped) = state.dropped() else {
                     continue;
@@ -124,6 +127,7 @@ impl Shared {
                 forgotten.push(state.cache.set_capacity(self.options.new_capacity()));
                 state.forgot(dropped.floor, appended.end);
                 state.defined = None;
+                self.ended(state);
                 state.by_call = false;
                 state.incarnation = dropped.incarnation.saturating_add(1);
                 self.registry.dropped(address, appended.end.segment());
@@ -160,11 +164,13 @@ impl Shared {
             let Some(journal) = &self.journal else {
                 forgotten = Some(state.cache.set_capacity(capacity));
                 state.by_call = by_call;
+                self.begun(&mut state);
                 return Ok(((before.2 - state.cache.len(), None), false));
             };
             let appended = self.define_capacity(address, &mut state, capacity, by_call)?;
             let gone = state.cache.set_capacity(capacity);
             state.by_call = by_call;
+            self.begun(&mut state);
             journal.change_live(-signed(gone.bytes));
             forgotten = Some(gone);
             let floor = state.cache.floor();
@@ -209,7 +215,7 @@ impl Shared {
         }
         let before = state.defined.map_or(0, |defined| defined.bytes);
         let live = |bytes| signed(bytes) - signed(before);
-        let appended = journal.append(&record, false, Purpose::Ordinary, live)?;
+        let appended = journal.append(&record, Standing::Alone, Purpose::Ordinary, live)?;
         state.set_defined(&appended);
         Ok(appended)
     }

@@ -1,20 +1,15 @@
 //! The public handle of one cache.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::ids::{Namespace, Ordinal, Owner};
+use crate::ids::Owner;
 use crate::receipt::Receipt;
-use crate::stats::CacheStats;
 use crate::store::Handle;
 use crate::store::adding::Outcome;
-use crate::store::address::{Address, State};
+use crate::store::address::Address;
 use crate::store::reservation::{Reservation, Reserve};
-
-/// How many IDs a cursor takes under one lock.
-const CURSOR_IDS: usize = 64;
 
 /// The last n IDs of one address, as a handle that may be cloned and shared.
 ///
@@ -153,6 +148,24 @@ impl Cache {
     /// # Errors
     ///
     /// As [`add`](Cache::add).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{Owner, Reserve};
+    /// use std::time::Duration;
+    /// let orders = store.cache("orders")?;
+    /// let lease = Some(Duration::from_secs(30));
+    /// let Reserve::Reserved(claim) = orders.reserve_as("order-1842", Owner(7), lease)? else {
+    ///     return Ok(());
+    /// };
+    /// assert!(matches!(orders.reserve("order-1842")?, Reserve::Pending(Owner(7))));
+    /// assert!(claim.renew(Duration::from_secs(30)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn reserve_as(
         &self,
         id: impl AsRef<[u8]>,
@@ -163,65 +176,27 @@ impl Cache {
     }
 
     /// Takes a claim up again that `owner` has [kept](Reservation::keep).
-    pub fn held(&self, id: impl AsRef<[u8]>, owner: Owner) -> Option<Reservation> {
-        Reservation::take_up(self, id.as_ref(), owner)
-    }
-
-    /// Whether `id` is known. A "true" is as durable as the policy asks: it may wait for a sync.
     ///
-    /// A pending ID is not known. [`state`](Cache::state) never waits.
-    ///
-    /// # Errors
-    ///
-    /// As [`add`](Cache::add), but for space.
-    pub fn contains(&self, id: impl AsRef<[u8]>) -> Result<bool> {
-        let (shared, id) = (&self.handle.shared, id.as_ref());
-        shared.check()?;
-        let hash = shared.hash(id);
-        let position = {
-            let state = self.address.state.lock();
-            let Some(ordinal) = state.cache.find(hash, id) else {
-                return Ok(false);
-            };
-            shared.unsynced(&state, ordinal)
-        };
-        shared.wait(position)?;
-        Ok(true)
-    }
-
-    /// What memory says of `id`, at once: no basis for dropping a message.
-    ///
-    /// It answers also when the store is poisoned or closed.
+    /// What is returned is a guard like any other: dropping it releases the claim, so that this is
+    /// no way to ask whether there is one; [`state`](Cache::state) is.
     ///
     /// # Examples
     ///
     /// ```
     /// # fn main() -> idjournal::Result<()> {
     /// # let store = idjournal::Store::in_memory(Default::default())?;
-    /// use idjournal::State;
+    /// use idjournal::{Confirmed, Owner, Reserve};
     /// let orders = store.cache("orders")?;
-    /// assert_eq!(orders.state("order-1842"), State::Absent);
+    /// if let Reserve::Reserved(claim) = orders.reserve_as("order-1842", Owner(7), None)? {
+    ///     claim.keep();
+    /// }
+    /// let claim = orders.held("order-1842", Owner(7)).expect("it was kept");
+    /// assert_eq!(claim.confirm().wait()?, Confirmed::Recorded);
     /// # Ok(())
     /// # }
     /// ```
-    #[inline]
-    pub fn state(&self, id: impl AsRef<[u8]>) -> State {
-        let (shared, id) = (&self.handle.shared, id.as_ref());
-        let hash = shared.hash(id);
-        let mut state = self.address.state.lock();
-        if let Some(ordinal) = state.cache.find(hash, id) {
-            let seen = state.seen(ordinal);
-            return match shared.unsynced(&state, ordinal) {
-                Some(_) => State::Unsynced(seen),
-                None => State::Known(seen),
-            };
-        }
-        if state.claims.len() == 0 {
-            return State::Absent;
-        }
-        shared
-            .holder(&mut state, hash, id)
-            .map_or(State::Absent, State::Pending)
+    pub fn held(&self, id: impl AsRef<[u8]>, owner: Owner) -> Option<Reservation> {
+        Reservation::take_up(self, id.as_ref(), owner)
     }
 
     /// Removes `id`; the outcome tells whether it was known. It leaves a hole in the window.
@@ -286,65 +261,6 @@ impl Cache {
             .map(|_| ())
     }
 
-    /// Every known ID, oldest first, as a cursor that takes short locks: what is added or forgotten
-    /// while it runs may be seen or not.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # fn main() -> idjournal::Result<()> {
-    /// # let store = idjournal::Store::in_memory(Default::default())?;
-    /// let orders = store.cache("orders")?;
-    /// let _ = (orders.add("a")?, orders.add("b")?);
-    /// assert_eq!(orders.ids().collect::<Vec<_>>(), [b"a", b"b"]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn ids(&self) -> Ids {
-        Ids {
-            cache: self.clone(),
-            next: Ordinal(1),
-            batch: VecDeque::new(),
-        }
-    }
-
-    /// How many IDs are known.
-    pub fn len(&self) -> u64 {
-        self.address.state.lock().cache.len()
-    }
-
-    /// Whether no ID is known.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How many adds the window holds.
-    pub fn capacity(&self) -> u64 {
-        self.address.state.lock().cache.capacity()
-    }
-
-    /// The address.
-    pub fn address(&self) -> &[u8] {
-        &self.address.name
-    }
-
-    /// Which of the two caches of its address this is.
-    pub fn namespace(&self) -> Namespace {
-        self.address.namespace
-    }
-
-    /// What this cache holds.
-    pub fn stats(&self) -> CacheStats {
-        let state = self.address.state.lock();
-        CacheStats {
-            len: state.cache.len(),
-            capacity: state.cache.capacity(),
-            last_ordinal: state.cache.last().0,
-            claims: state.claims.len() as u64,
-            live_bytes: state.cache.live_bytes(),
-        }
-    }
-
     fn receipt<T>(&self, placed: Result<(T, Option<crate::ids::Position>)>) -> Receipt<T> {
         match placed {
             Ok((value, position)) => self.handle.shared.receipt(Ok(value), position),
@@ -356,29 +272,5 @@ impl Cache {
 impl Drop for Cache {
     fn drop(&mut self) {
         self.handle.shared.registry.let_go(&self.address);
-    }
-}
-
-/// The IDs of a cache, oldest first; see [`Cache::ids`].
-pub struct Ids {
-    cache: Cache,
-    next: Ordinal,
-    batch: VecDeque<Vec<u8>>,
-}
-
-impl Iterator for Ids {
-    type Item = Vec<u8>;
-
-    fn next(&mut self) -> Option<Vec<u8>> {
-        if self.batch.is_empty() {
-            let state = self.cache.address.state.lock();
-            while self.batch.len() < CURSOR_IDS
-                && let Some(known) = state.cache.next_from(self.next)
-            {
-                self.batch.push_back(known.id.to_vec());
-                self.next = Ordinal(known.ordinal.0 + 1);
-            }
-        }
-        self.batch.pop_front()
     }
 }

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use crate::compaction::Living;
 use crate::ids::{Ordinal, SegmentNumber};
-use crate::journal::{Purpose, Refused};
+use crate::journal::{Purpose, Refused, Standing};
+use crate::mutant::{self, Mutant};
 use crate::record::{Add, Record};
 use crate::store::adding::signed;
 use crate::store::shared::Shared;
@@ -27,14 +28,18 @@ impl Living for Shared {
                 let (time, id) = (known.time, known.id);
                 let add = Add {
                     address: number,
-                    ordinal,
+                    ordinal: match mutant::is(Mutant::NewOrdinalOnCopy) {
+                        true => state.cache.next(),
+                        false => ordinal,
+                    },
                     time,
                     value,
                     id,
                 };
                 let before = known.record_bytes;
                 let live = |bytes| signed(bytes) - signed(before);
-                let appended = journal.append(&Record::Add(add), true, Purpose::Freeing, live)?;
+                let appended =
+                    journal.append(&Record::Add(add), Standing::Carried, Purpose::Freeing, live)?;
                 state.cache.set_record_bytes(ordinal, appended.bytes);
                 *carried += appended.bytes;
             }
@@ -52,10 +57,50 @@ impl Living for Shared {
         let Some(defined) = state.defined.filter(|defined| defined.segment == segment) else {
             return Ok(0);
         };
-        let record = self.definition(&address, &state, number);
+        if mutant::is(Mutant::DefinitionNotCarried) {
+            return Ok(0);
+        }
+        let mut record = self.definition(&address, &state, number);
+        if let Record::Definition(definition) = &mut record {
+            let is_stale = mutant::is(Mutant::DefinitionStale);
+            if is_stale {
+                definition.floor = Ordinal(0);
+            }
+            if is_stale || mutant::is(Mutant::LastOrdinalNotCarried) {
+                definition.last = Ordinal(0);
+            }
+        }
         let live = |bytes| signed(bytes) - signed(defined.bytes);
-        let appended = journal.append(&record, true, Purpose::Freeing, live)?;
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, live)?;
         state.set_defined(&appended);
+        Ok(appended.bytes)
+    }
+
+    #[cfg(idjournal_mutants)]
+    fn carry_dead(&self, number: u32, ordinal: Ordinal, id: &[u8]) -> Result<u64, Refused> {
+        let (Some(journal), Some(address)) = (&self.journal, self.registry.by_number(number))
+        else {
+            return Ok(0);
+        };
+        let state = address.state.lock();
+        let is_held = state.cache.find(self.hash(id), id).is_some();
+        if state.cache.get(ordinal).is_some() || !is_held {
+            return Ok(0);
+        }
+        let (address, time, value) = (number, self.now(), None);
+        let add = Add {
+            address,
+            ordinal,
+            time,
+            value,
+            id,
+        };
+        let appended = journal.append(
+            &Record::Add(add),
+            Standing::Carried,
+            Purpose::Freeing,
+            |_| 0,
+        )?;
         Ok(appended.bytes)
     }
 
@@ -73,7 +118,7 @@ impl Living for Shared {
             name,
             value: &bookmark.value,
         };
-        let appended = journal.append(&record, true, Purpose::Freeing, |_| 0)?;
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, |_| 0)?;
         bookmark.segment = appended.end.segment();
         Ok(appended.bytes)
     }
@@ -95,7 +140,7 @@ impl Living for Shared {
             transaction,
             elements,
         };
-        let appended = journal.append(&record, true, Purpose::Freeing, |_| 0)?;
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, |_| 0)?;
         prepared.segment = appended.end.segment();
         Ok(appended.bytes)
     }

@@ -58,7 +58,7 @@ impl Shared {
             // The disk is full. What a clear freed gives back the slot that it took, now: after a
             // restart there would be none to begin in.
             while !journal.has_spare()
-                && journal.dead_bytes() >= self.options.segment_bytes
+                && journal.may_regain()
                 && self.carry_oldest(journal, carrier)?
             {
                 journal.prepare_next()?;
@@ -136,9 +136,7 @@ impl Shared {
                 Err(error) => return Err(error),
             }
         }
-        if journal.dead_bytes() >= self.options.segment_bytes
-            && self.carry_oldest(journal, &mut carrier)?
-        {
+        if journal.may_regain() && self.carry_oldest(journal, &mut carrier)? {
             return Ok(());
         }
         match refused {

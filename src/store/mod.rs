@@ -8,6 +8,8 @@ mod handle;
 mod living;
 mod maintenance;
 mod opening;
+mod overview;
+mod reading;
 mod registry;
 mod reservation;
 mod settle;
@@ -15,24 +17,25 @@ mod shared;
 mod transact;
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::error::{Bytes, Error, Result};
 use crate::ids::{Namespace, Owner};
 use crate::options::Options;
 use crate::receipt::Receipt;
-use crate::recovery::{Progress, RecoveryReport};
-use crate::stats::Stats;
+use crate::recovery::Progress;
 use crate::storage::{FileStorage, Storage};
 use crate::store::shared::Shared;
 use crate::sync_policy::SyncPolicy;
 
+pub use crate::transaction::OnDuplicate;
 pub use adding::Outcome;
 pub use address::{Seen, State};
-pub use handle::{Cache, Ids};
+pub use handle::Cache;
+pub use overview::CacheInfo;
+pub use reading::Ids;
 pub use reservation::{Confirmed, Reservation, Reserve};
-pub use transact::{OnDuplicate, Transaction};
+pub use transact::Transaction;
 
 /// An open directory: the journal and all its caches.
 ///
@@ -74,24 +77,11 @@ impl Drop for Handle {
     }
 }
 
-/// A cache that exists, as [`Store::caches`] lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CacheInfo {
-    /// Which of the two caches of its address.
-    pub namespace: Namespace,
-    /// The address.
-    pub address: Bytes,
-    /// How many IDs are known.
-    pub len: u64,
-    /// How many adds the window holds.
-    pub capacity: u64,
-    /// The newest known ID, if there is one.
-    pub newest: Option<Seen>,
-}
-
 impl Store {
     /// Opens the store in `directory`, which is made if it is not there: locks it, and recovers.
+    ///
+    /// Files that are not the store's are left alone. A refused open changes nothing, but that the
+    /// file `lock` may be there afterwards.
     ///
     /// # Errors
     ///
@@ -152,18 +142,23 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::Options`], [`Error::Limit`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use idjournal::{Options, Outcome, Store};
+    ///
+    /// # fn main() -> idjournal::Result<()> {
+    /// let store = Store::in_memory(Options::default())?;
+    /// assert_eq!(store.cache("orders")?.add("order-1842")?, Outcome::Added);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn in_memory(options: Options) -> Result<Store> {
         let handle = opening::in_memory(options)?;
         Ok(Store {
             handle: Arc::new(handle),
         })
-    }
-
-    /// What recovery found and did.
-    pub fn recovery(&self) -> &RecoveryReport {
-        static NOTHING: OnceLock<RecoveryReport> = OnceLock::new();
-        let report = self.shared().report.get();
-        report.unwrap_or_else(|| NOTHING.get_or_init(RecoveryReport::default))
     }
 
     /// The cache of `address` for the IDs of its clients. No I/O; it exists from its first record
@@ -172,6 +167,17 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::Limit`] if the address is too long; [`Error::Closed`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// let orders = store.cache("orders")?;
+    /// assert!(orders.is_empty() && store.caches(None, 10).is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn cache(&self, address: impl AsRef<[u8]>) -> Result<Cache> {
         self.cache_in(Namespace::Client, address)
     }
@@ -181,6 +187,20 @@ impl Store {
     /// # Errors
     ///
     /// As [`cache`](Store::cache).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{Namespace, Outcome};
+    /// let clients = store.cache("orders")?;
+    /// let bridge = store.cache_in(Namespace::Bridge, "orders")?;
+    /// assert_eq!(clients.add("a")?, Outcome::Added);
+    /// assert_eq!(bridge.add("a")?, Outcome::Added);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn cache_in(&self, namespace: Namespace, address: impl AsRef<[u8]>) -> Result<Cache> {
         let (shared, name) = (self.shared(), address.as_ref());
         let (max, actual) = (
@@ -203,49 +223,6 @@ impl Store {
             handle: Arc::clone(&self.handle),
             address,
         })
-    }
-
-    /// Up to `limit` caches that exist, in order of namespace and address, behind the one given.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # fn main() -> idjournal::Result<()> {
-    /// # let store = idjournal::Store::in_memory(Default::default())?;
-    /// let _ = store.cache("bills")?.add("b-1")?;
-    /// let _ = store.cache("orders")?.add("o-1")?;
-    /// let first = store.caches(None, 1);
-    /// assert_eq!(first[0].address.to_string(), "bills");
-    /// let rest = store.caches(Some((first[0].namespace, &first[0].address.0)), 10);
-    /// assert_eq!(rest[0].address.to_string(), "orders");
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn caches(&self, after: Option<(Namespace, &[u8])>, limit: usize) -> Vec<CacheInfo> {
-        let shared = self.shared();
-        let mut found = Vec::new();
-        let mut after = after.map(|(namespace, name)| (namespace, Box::<[u8]>::from(name)));
-        while found.len() < limit {
-            let from = after
-                .as_ref()
-                .map(|(namespace, name)| (*namespace, &**name));
-            let addresses = shared.registry.after(from, limit - found.len());
-            let Some(last) = addresses.last() else { break };
-            after = Some((last.namespace, last.name.clone()));
-            for address in &addresses {
-                let state = address.state.lock();
-                if state.exists() {
-                    found.push(CacheInfo {
-                        namespace: address.namespace,
-                        address: Bytes::from(&*address.name),
-                        len: state.cache.len(),
-                        capacity: state.cache.capacity(),
-                        newest: state.cache.newest().map(|known| state.seen(known.ordinal)),
-                    });
-                }
-            }
-        }
-        found
     }
 
     /// Ends the caches of `address` in both namespaces; whether there was one.
@@ -279,6 +256,23 @@ impl Store {
     }
 
     /// Begins a transaction, whose claims are `owner`'s.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{OnDuplicate, Outcome, Owner};
+    /// let orders = store.cache("orders")?;
+    /// let _ = orders.add("a")?;
+    /// let mut batch = store.begin(OnDuplicate::Skip, Owner::NOBODY);
+    /// assert!(matches!(batch.add(&orders, "a")?, Outcome::Duplicate(_)));
+    /// assert_eq!(batch.add(&orders, "b")?, Outcome::Added);
+    /// batch.commit().wait()?;
+    /// assert_eq!(orders.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn begin(&self, on_duplicate: OnDuplicate, owner: Owner) -> Transaction {
         Transaction::begin(Arc::clone(&self.handle), on_duplicate, owner)
     }
@@ -317,52 +311,47 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::NoSpace`] if there is not room enough to begin; what poisons the store.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// let orders = store.cache("orders")?;
+    /// let _ = orders.add("a")?;
+    /// orders.clear().wait()?;
+    /// store.compact()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn compact(&self) -> Result<()> {
         self.shared().compact()
     }
 
     /// Closes the store: everything recorded is on disk, and the next open has nothing to recover.
     ///
-    /// Every later call that records answers [`Error::Closed`].
+    /// Every later call that records answers [`Error::Closed`]; `state`, `len`, `ids` and `stats`
+    /// go on answering from memory. Only this call reports what fails: when the last handle is
+    /// dropped instead, nobody is told.
     ///
     /// # Errors
     ///
     /// [`Error::OutcomeUnknown`] or [`Error::Poisoned`]; the directory is free again all the same.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::Error;
+    /// let orders = store.cache("orders")?;
+    /// store.close()?;
+    /// assert!(matches!(orders.add("a"), Err(Error::Closed)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn close(&self) -> Result<()> {
         self.shared().close()
-    }
-
-    /// What the store has done since it was opened, and how much there is of what.
-    pub fn stats(&self) -> Stats {
-        let shared = self.shared();
-        let read = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-        let mut stats = Stats {
-            added: read(&shared.counters.added),
-            duplicates: read(&shared.counters.duplicates),
-            pending: read(&shared.counters.pending),
-            caches: self.caches(None, usize::MAX).len() as u64,
-            ..Stats::default()
-        };
-        if let Some(journal) = &shared.journal {
-            let (counts, sizes) = (journal.counts(), journal.sizes());
-            stats.records = counts.records;
-            stats.record_bytes = counts.record_bytes;
-            stats.header_bytes = counts.header_bytes;
-            stats.carried_records = counts.carried_records;
-            stats.carried_bytes = counts.carried_bytes;
-            stats.segments_begun = counts.segments_begun;
-            stats.segments_released = counts.segments_released;
-            stats.syncs = journal.commit.syncs();
-            stats.slots = sizes.slots;
-            stats.segments = sizes.segments;
-            stats.disk_bytes = sizes.disk_bytes;
-            stats.used_bytes = sizes.used_bytes;
-            stats.live_bytes = sizes.live_bytes;
-            stats.claimed_bytes = sizes.claimed_bytes;
-            stats.is_mapped = sizes.is_mapped;
-            stats.is_poisoned = journal.commit.is_poisoned();
-        }
-        stats
     }
 
     fn shared(&self) -> &Arc<Shared> {

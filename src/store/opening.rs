@@ -7,9 +7,11 @@ use crate::clock::{Timeline, ticks};
 use crate::compaction::Carrier;
 use crate::directory::Directory;
 use crate::error::{Error, Result};
-use crate::ids::{SegmentNumber, Ticks};
+use crate::format::record_bytes_max;
+use crate::ids::{Ordinal, SegmentNumber, Ticks};
 use crate::journal::{Journal, OpenStoreFile, Parts, Settings};
 use crate::options::Options;
+use crate::record::{AddForm, add_bytes, definition_bytes};
 use crate::recovery::{
     CapacityChange, Progress, Recovered, RecoveryReport, Replayed, ReplayedAddress, recover,
 };
@@ -44,6 +46,7 @@ fn without_journal(options: Options, lock: Option<Box<dyn StorageLock>>) -> Begi
         timeline,
         extras: Extras::default(),
         carrier: Carrier::default(),
+        caches: 0,
         lock,
     }
 }
@@ -182,6 +185,10 @@ fn assemble(
         names_are_durable,
         mut report,
     } = recovered;
+    let largest = ring.chain().map(|link| link.bytes).max();
+    if largest > Some(options.segment_bytes) {
+        check_segments(&replayed, &options)?;
+    }
     let newest = replayed.newest_time;
     let timeline = Timeline::begin(Arc::clone(&options.clock), newest);
     if newest > Ticks(0) {
@@ -189,7 +196,10 @@ fn assemble(
     }
     let registry = Registry::default();
     let mut live_bytes = 0;
-    for (number, found) in std::mem::take(&mut replayed.addresses) {
+    // What exists comes first: a name that was dropped and begun anew under another number is that.
+    let found = std::mem::take(&mut replayed.addresses);
+    let (begun, ended): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, found)| found.is_begun);
+    for (number, found) in begun.into_iter().chain(ended) {
         live_bytes += restore(&registry, &options, number, found);
     }
     registry.restored();
@@ -217,9 +227,33 @@ fn assemble(
         timeline,
         extras,
         carrier,
+        caches: report.caches,
         lock,
     };
     Ok((begin, report))
+}
+
+/// Refuses segments that are smaller than some record needs which lives in a larger one: it could
+/// never be carried, and its segment and all behind it never be released.
+fn check_segments(replayed: &Replayed<IdHasher>, options: &Options) -> Result<()> {
+    let max = record_bytes_max(options.segment_bytes);
+    for address in replayed.addresses.values() {
+        let name_bytes = address.name.as_ref().map_or(0, |(_, name)| name.len());
+        let mut longest = definition_bytes(name_bytes, true);
+        let mut next = Ordinal(1);
+        while let Some(known) = address.cache.next_from(next) {
+            let (id, value) = (known.id.len(), known.value.len());
+            longest = longest.max(add_bytes(id, value, AddForm::Whole, true));
+            next = Ordinal(known.ordinal.0 + 1);
+        }
+        if address.defined.is_some() && longest > max {
+            return Err(Error::Options {
+                option: "segment_bytes",
+                why: "an ID or address that is stored needs larger segments",
+            });
+        }
+    }
+    Ok(())
 }
 
 /// By how many milliseconds the clock is ahead of the newest time.
@@ -235,8 +269,10 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
         registry.restore_nameless(number, found.named_in);
         return 0;
     };
+    // A definition before a first add that is not there says nothing.
+    let defined = found.defined.filter(|_| found.is_begun);
     // The name may have begun anew under another number since.
-    if found.defined.is_none() && registry.get(namespace, &name).is_some() {
+    if defined.is_none() && registry.get(namespace, &name).is_some() {
         registry.restore_nameless(number, found.named_in);
         return 0;
     }
@@ -247,7 +283,8 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
         state.number = Some(number);
         state.cache = found.cache;
         state.incarnation = found.incarnation;
-        match found.defined {
+        state.is_begun = found.is_begun;
+        match defined {
             Some(defined) => {
                 state.by_call = defined.by_call;
                 let (segment, bytes) = (defined.segment, defined.record_bytes);
@@ -264,7 +301,7 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
             }
         }
     }
-    let is_dropped = found.defined.is_none();
+    let is_dropped = defined.is_none();
     registry.restore(number, &address);
     if is_dropped {
         registry.dropped(&address, found.named_in);

@@ -157,9 +157,7 @@ impl Registry {
                 inner.used_numbers -= 1;
             }
             drop(state);
-            inner
-                .by_name
-                .remove(&(address.namespace, address.name.clone()));
+            inner.forget_name(&address);
         }
     }
 
@@ -173,7 +171,8 @@ impl Registry {
         let held = 2 + usize::from(state.number.is_some());
         let was_recorded = state.defined.is_some() || state.incarnation > 0;
         let is_named = state.number.is_some() && (was_recorded || state.cache.last().0 > 0);
-        if Arc::strong_count(address) > held || is_named || state.claims.len() > 0 {
+        let is_needed = is_named || state.is_begun || state.claims.len() > 0;
+        if Arc::strong_count(address) > held || is_needed {
             return;
         }
         // A number without a record: only a claim has asked for it.
@@ -220,6 +219,15 @@ impl Registry {
 }
 
 impl Inner {
+    /// Takes out the name of `address`, unless it stands for another one by now.
+    fn forget_name(&mut self, address: &Arc<Address>) {
+        let key = (address.namespace, address.name.clone());
+        let named = self.by_name.get(&key);
+        if named.is_some_and(|named| Arc::ptr_eq(named, address)) {
+            self.by_name.remove(&key);
+        }
+    }
+
     fn place(&mut self, number: u32, address: Option<Arc<Address>>) {
         let index = usize::try_from(number).unwrap_or(usize::MAX);
         if self.by_number.len() <= index {

@@ -1,12 +1,14 @@
 //! Reservations: an ID claimed first, and recorded when its message is handled.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::claim::Claim;
-use crate::error::Result;
+use crate::error::{Bytes, Result};
 use crate::ids::Owner;
 use crate::journal::Purpose;
+use crate::mutant::{self, Mutant};
 use crate::receipt::Receipt;
 use crate::store::Handle;
 use crate::store::address::{Address, Seen};
@@ -14,6 +16,7 @@ use crate::store::handle::Cache;
 use crate::store::shared::Shared;
 
 /// What became of a reservation.
+#[derive(Debug)]
 #[must_use = "dropping a reservation releases its claim"]
 pub enum Reserve {
     /// The ID is claimed; handle the message, then confirm.
@@ -84,7 +87,15 @@ impl Reservation {
                 lease_end,
             };
             let taken = match state.claims.claim(hash, id, claim) {
-                Ok(()) => Taken::Claimed(Some(token)),
+                Ok(()) => {
+                    if mutant::is(Mutant::EvictAtReserve) {
+                        let (next, capacity) = (state.cache.next().0, state.cache.capacity());
+                        state
+                            .cache
+                            .remove(crate::ids::Ordinal(next.saturating_sub(capacity)));
+                    }
+                    Taken::Claimed(Some(token))
+                }
                 Err(owner) => Taken::Pending(owner),
             };
             Ok(((taken, None), false))
@@ -122,6 +133,19 @@ impl Reservation {
     }
 
     /// The ID that is claimed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{Owner, Reserve};
+    /// let orders = store.cache("orders")?;
+    /// let Reserve::Reserved(claim) = orders.reserve("order-1842")? else { return Ok(()) };
+    /// assert_eq!(claim.id(), b"order-1842");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn id(&self) -> &[u8] {
         &self.id
     }
@@ -187,6 +211,19 @@ impl Reservation {
     }
 
     /// Gives the claim a new lease from now on; whether it is still held.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{Owner, Reserve};
+    /// let orders = store.cache("orders")?;
+    /// let Reserve::Reserved(claim) = orders.reserve("order-1842")? else { return Ok(()) };
+    /// assert!(claim.renew(std::time::Duration::from_secs(30)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn renew(&self, lease: Duration) -> bool {
         let Some(token) = self.token else { return true };
         let end = self
@@ -203,11 +240,39 @@ impl Reservation {
     }
 
     /// Keeps the claim without this guard; its owner may take it up again with [`Cache::held`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{Owner, Reserve};
+    /// let orders = store.cache("orders")?;
+    /// let Reserve::Reserved(claim) = orders.reserve("order-1842")? else { return Ok(()) };
+    /// claim.keep();
+    /// assert!(matches!(orders.reserve("order-1842")?, Reserve::Pending(Owner::NOBODY)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn keep(mut self) {
         self.token = None;
     }
 
     /// Gives the claim up: others may have the ID. Dropping does the same.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{Owner, Reserve};
+    /// let orders = store.cache("orders")?;
+    /// let Reserve::Reserved(claim) = orders.reserve("order-1842")? else { return Ok(()) };
+    /// claim.release();
+    /// assert!(matches!(orders.reserve("order-1842")?, Reserve::Reserved(_)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn release(self) {}
 }
 
@@ -225,5 +290,15 @@ impl Drop for Reservation {
                 .shared
                 .unclaim(&mut state, self.hash, &self.id, token);
         }
+    }
+}
+
+impl fmt::Debug for Reservation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = Bytes::from(self.id());
+        formatter
+            .debug_struct("Reservation")
+            .field("id", &id)
+            .finish_non_exhaustive()
     }
 }

@@ -2,13 +2,14 @@
 
 use crate::facade::MutexGuard;
 use crate::ids::{Ordinal, Ticks};
-use crate::journal::Purpose;
+use crate::journal::{Purpose, Standing};
 use crate::record::{Element, Record, TransactionBody};
 use crate::recovery::element_bytes;
 use crate::store::adding::{Attempt, signed};
 use crate::store::address::{AddressState, lock_all};
 use crate::store::transact::Transaction;
 use crate::transaction::{Settling, What};
+use std::fmt;
 
 /// One change with its ordinal.
 enum Settled {
@@ -67,7 +68,7 @@ impl Transaction {
                 elements: body.elements(),
             };
             let purpose = Purpose::Claimed(self.claimed_bytes);
-            let appended = journal.append(&record, false, purpose, |_| 0)?;
+            let appended = journal.append(&record, Standing::Alone, purpose, |_| 0)?;
             self.claimed_bytes = 0;
             for settled in &settled {
                 if let Settled::Add {
@@ -175,6 +176,7 @@ impl Transaction {
                     let bytes = element_bytes(count, &self.element(change, 0));
                     let id = self.gathered.id(start, end);
                     state.cache.add(hash, id, &[], time, bytes);
+                    self.handle.shared.begun(state);
                 }
                 Settled::Remove { address, ordinal } => {
                     if let Some(state) = states.get_mut(address) {
@@ -183,5 +185,16 @@ impl Transaction {
                 }
             }
         }
+    }
+}
+
+impl fmt::Debug for Transaction {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let changes = self.gathered.changes().len();
+        let mut shown = formatter.debug_struct("Transaction");
+        shown
+            .field("changes", &changes)
+            .field("rejected", &self.rejected());
+        shown.finish_non_exhaustive()
     }
 }

@@ -17,6 +17,7 @@ use crate::options::Options;
 use crate::receipt::Receipt;
 use crate::recovery::RecoveryReport;
 use crate::storage::StorageLock;
+use crate::store::address::AddressState;
 use crate::store::extras::Extras;
 use crate::store::registry::Registry;
 use crate::sync_policy::SyncPolicy;
@@ -52,6 +53,7 @@ pub(crate) struct Counters {
     pub(crate) added: AtomicU64,
     pub(crate) duplicates: AtomicU64,
     pub(crate) pending: AtomicU64,
+    pub(crate) caches: AtomicU64,
 }
 
 /// What a store begins with, as `open` has put it together.
@@ -63,6 +65,8 @@ pub(crate) struct Begin {
     pub(crate) timeline: Timeline,
     pub(crate) extras: Extras,
     pub(crate) carrier: Carrier,
+    /// How many caches exist.
+    pub(crate) caches: u64,
     pub(crate) lock: Option<Box<dyn StorageLock>>,
 }
 
@@ -81,7 +85,10 @@ impl Shared {
             maintenance: Mutex::new(begin.carrier),
             keeper: Keeper::default(),
             report: OnceLock::new(),
-            counters: Counters::default(),
+            counters: Counters {
+                caches: AtomicU64::new(begin.caches),
+                ..Counters::default()
+            },
             tokens: AtomicU64::new(1),
             is_closed: AtomicBool::new(false),
             last_sync,
@@ -106,6 +113,23 @@ impl Shared {
     /// A token that no other claim of this life has.
     pub(crate) fn token(&self) -> u64 {
         self.tokens.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The cache exists from now on.
+    #[inline]
+    pub(crate) fn begun(&self, state: &mut AddressState) {
+        if !state.is_begun {
+            state.is_begun = true;
+            self.counters.caches.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The cache does not exist any more.
+    pub(crate) fn ended(&self, state: &mut AddressState) {
+        if state.is_begun {
+            state.is_begun = false;
+            self.counters.caches.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// An error if the store is closed or poisoned.

@@ -1,5 +1,7 @@
 //! The public transaction: gathers, and records all of it as one record at commit.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use crate::claim::Claim;
@@ -12,16 +14,7 @@ use crate::store::Handle;
 use crate::store::adding::Outcome;
 use crate::store::address::{Address, AddressState, Seen};
 use crate::store::handle::Cache;
-use crate::transaction::{Gathered, Sight, What};
-
-/// What a transaction does about an ID that is known or pending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnDuplicate {
-    /// It dooms the whole, which [`Transaction::rejected`] says before commit: for brokers.
-    Reject,
-    /// It is left out: for pipelines and migration.
-    Skip,
-}
+use crate::transaction::{Gathered, OnDuplicate, Sight, What};
 
 /// Changes over any addresses of a store that are all known afterwards, or none.
 ///
@@ -52,6 +45,8 @@ pub struct Transaction {
     pub(super) token: u64,
     pub(super) gathered: Gathered,
     pub(super) addresses: Vec<Arc<Address>>,
+    /// Where each address stands among them.
+    places: HashMap<usize, usize>,
     /// Bytes of the elements gathered so far.
     pub(super) element_bytes: u64,
     /// Bytes set aside in the journal.
@@ -75,6 +70,7 @@ impl Transaction {
             token,
             gathered: Gathered::default(),
             addresses: Vec::new(),
+            places: HashMap::new(),
             element_bytes: 0,
             claimed_bytes: 0,
             rejected: None,
@@ -91,6 +87,21 @@ impl Transaction {
     /// - [`Error::NoSpace`]: the same; its space is set aside here, never at commit.
     /// - [`Error::ForeignCache`]: the cache is another store's.
     /// - [`Error::Poisoned`], [`Error::Closed`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{OnDuplicate, Outcome, Owner};
+    /// let orders = store.cache("orders")?;
+    /// let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
+    /// assert_eq!(batch.add(&orders, "a")?, Outcome::Added);
+    /// assert!(matches!(batch.add(&orders, "a")?, Outcome::Duplicate(_)), "as if one by one");
+    /// assert_eq!(orders.add("a")?, Outcome::Pending(Owner(7)), "others see it pending");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn add(&mut self, cache: &Cache, id: impl AsRef<[u8]>) -> Result<Outcome> {
         let id = id.as_ref();
         let shared = Arc::clone(&self.check(cache, id)?.shared);
@@ -134,6 +145,23 @@ impl Transaction {
     /// # Errors
     ///
     /// As [`add`](Transaction::add).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{OnDuplicate, Outcome, Owner};
+    /// let orders = store.cache("orders")?;
+    /// let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
+    /// let _ = orders.add("a")?;
+    /// assert!(batch.remove(&orders, "a")?);
+    /// assert!(orders.contains("a")?, "until the commit");
+    /// batch.commit().wait()?;
+    /// assert!(!orders.contains("a")?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn remove(&mut self, cache: &Cache, id: impl AsRef<[u8]>) -> Result<bool> {
         let id = id.as_ref();
         let shared = Arc::clone(&self.check(cache, id)?.shared);
@@ -154,6 +182,22 @@ impl Transaction {
     }
 
     /// Why this transaction will be rejected, if it will.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{OnDuplicate, Outcome, Owner};
+    /// let orders = store.cache("orders")?;
+    /// let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
+    /// let _ = orders.add("a")?;
+    /// let _ = batch.add(&orders, "a")?;
+    /// assert!(batch.rejected().is_some());
+    /// assert!(batch.commit().wait().is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn rejected(&self) -> Option<&Error> {
         self.rejected.as_ref()
     }
@@ -162,6 +206,21 @@ impl Transaction {
     ///
     /// The receipt, also of an empty transaction, covers the sync of every duplicate that was
     /// answered. It never fails for want of space.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{OnDuplicate, Outcome, Owner};
+    /// let orders = store.cache("orders")?;
+    /// let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
+    /// let _ = (batch.add(&orders, "a")?, batch.add(&orders, "b")?);
+    /// batch.commit().wait()?;
+    /// assert_eq!(orders.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn commit(mut self) -> Receipt<()> {
         if let Some(error) = self.rejected.take() {
             return Receipt::failed(error);
@@ -180,6 +239,21 @@ impl Transaction {
     }
 
     /// Gives everything up; nothing was changed, and nothing is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{OnDuplicate, Outcome, Owner};
+    /// let orders = store.cache("orders")?;
+    /// let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
+    /// let _ = batch.add(&orders, "a")?;
+    /// batch.rollback();
+    /// assert_eq!(orders.add("a")?, Outcome::Added);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn rollback(self) {}
 
     fn check<'a>(&self, cache: &'a Cache, id: &[u8]) -> Result<&'a Handle> {
@@ -195,14 +269,14 @@ impl Transaction {
 
     /// The place of `address` among those of this transaction.
     fn place_of(&mut self, address: &Arc<Address>) -> usize {
-        let known = self
-            .addresses
-            .iter()
-            .rposition(|known| Arc::ptr_eq(known, address));
-        known.unwrap_or_else(|| {
-            self.addresses.push(Arc::clone(address));
-            self.gathered.add_view()
-        })
+        let key = Arc::as_ptr(address).addr();
+        match self.places.entry(key) {
+            Entry::Occupied(place) => *place.get(),
+            Entry::Vacant(place) => {
+                self.addresses.push(Arc::clone(address));
+                *place.insert(self.gathered.add_view())
+            }
+        }
     }
 
     /// What an add of `id` would answer now.

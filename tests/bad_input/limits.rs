@@ -229,3 +229,34 @@ fn persistence_off_never_ends_stored_ids_by_itself() {
     let store = open(storage, small(1024)).unwrap();
     assert!(answers(&store).is_empty());
 }
+
+#[test]
+fn segments_that_are_too_small_for_what_is_stored_are_refused() {
+    for (name, id) in [
+        ("orders", "x".repeat(300)),
+        (&*"a".repeat(300), String::from("x")),
+    ] {
+        let storage = MemoryStorage::new();
+        let store = open(storage.clone(), small(4096)).unwrap();
+        let cache = store.cache(name).unwrap();
+        cache.set_capacity(20).wait().unwrap();
+        let _ = cache.add(&id).unwrap();
+        store.close().unwrap();
+        match open(storage.clone(), small(1024)) {
+            Err(Error::Options { option, .. }) => assert_eq!(option, "segment_bytes"),
+            other => panic!("{:?}", other.map(|_| ())),
+        }
+        // With what needs them gone, smaller ones serve, and the larger ones go.
+        let store = open(storage.clone(), small(4096)).unwrap();
+        assert!(store.drop_cache(name).wait().unwrap());
+        let _ = store.cache("orders").unwrap().add("y").unwrap();
+        store.close().unwrap();
+        let store = open(storage, small(1024)).unwrap();
+        let orders = store.cache("orders").unwrap();
+        orders.set_capacity(5).wait().unwrap();
+        for number in 0..500 {
+            let _ = orders.add(format!("order-{number}")).unwrap();
+        }
+        assert!(store.stats().disk_bytes <= 6 << 10, "{:?}", store.stats());
+    }
+}

@@ -5,7 +5,7 @@ use idjournal::{
 };
 
 use crate::support::limited::Limited;
-use crate::support::{Answers, answers, files, open, small};
+use crate::support::{Answers, answers, files, killed, open, small};
 
 /// A store on a disk that is full from now on, its cache filled until an add is told so.
 fn filled() -> (Limited, Store, Cache) {
@@ -179,4 +179,44 @@ fn clears_and_refills_on_a_full_disk_go_on_for_ever() {
         assert!(fill(&orders) > 0, "round {round}");
     }
     assert!(!store.stats().is_poisoned);
+}
+
+#[test]
+fn lives_on_a_full_disk_can_always_clear_and_then_add() {
+    for is_kill in [false, true] {
+        for ids in [1, 5, 11, 12, 13, 30, 100] {
+            let mut disk = Limited::new(MemoryStorage::new(), false);
+            let store = open(disk.clone(), small(1024)).unwrap();
+            for number in 0..ids {
+                let _ = store
+                    .cache("orders")
+                    .unwrap()
+                    .add(format!("order-{number}"))
+                    .unwrap();
+            }
+            store.close().unwrap();
+            disk.fill_after(0);
+            for life in 0..12 {
+                let when = format!("{ids} IDs, life {life}, kill {is_kill}");
+                let store = open(disk.clone(), small(1024)).unwrap();
+                let orders = store.cache("orders").unwrap();
+                let _ = fill(&orders);
+                if life % 3 == 2 {
+                    let cleared = orders.clear().wait();
+                    assert!(cleared.is_ok(), "{when}: {cleared:?}");
+                    let more = fill(&orders);
+                    assert!(
+                        more > 0,
+                        "{when}: everything is dead and nothing can be added"
+                    );
+                }
+                if is_kill {
+                    disk = Limited::new(killed(&disk.inner), false);
+                    disk.fill_after(0);
+                } else {
+                    store.close().unwrap();
+                }
+            }
+        }
+    }
 }

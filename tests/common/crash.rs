@@ -4,41 +4,50 @@
 //! Everything is decided by one seed; nothing runs beside it (the keeper is off).
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use idjournal::{Options, Store, SyncPolicy};
+use idjournal::SyncPolicy;
 
+use super::CountingClock;
 use super::crash_geometry::{Counts, Geometry};
-use super::generator::{Choices, Generator};
-use super::media::{Cut, Media};
+use super::crash_plan::planned_fault;
+use super::generator::Generator;
+use super::media::Media;
 use super::model::Model;
 use super::operation::{Operation, print};
 use super::recorded::{Answer, Recorded};
-use super::runner::{Opener, Runner, chain};
-use super::simulated::{CallKind, Effect, Fault, Progress, SimulatedDisk};
-use super::{CountingClock, SeededEntropy};
+use super::runner::{Runner, chain};
+use super::simulated::{Progress, SimulatedDisk};
 
 const LIVES: u64 = 4;
-const OPERATIONS_MAX: usize = 120;
-const EIO: i32 = 5;
+pub const OPERATIONS_MAX: usize = 120;
 
 /// One seed's run.
 pub struct Run {
-    seed: u64,
+    pub(super) seed: u64,
     pub geometry: Geometry,
     /// How many calls it may make: fewer, to find the shortest that fails.
-    limit: usize,
-    clock: Arc<CountingClock>,
-    openings: u64,
-    is_traced: bool,
+    pub(super) limit: usize,
+    pub(super) clock: Arc<CountingClock>,
+    pub(super) openings: u64,
+    pub(super) is_traced: bool,
     /// The number of the state that this life begins with.
-    base: usize,
+    pub(super) base: usize,
     pub counts: Counts,
     /// The calls of this life and the models before and after each.
-    script: Vec<Operation>,
+    pub(super) script: Vec<Operation>,
     pub models: Vec<Model>,
     pub fingerprints: Vec<u64>,
-    again: Vec<Operation>,
+    pub(super) again: Vec<Operation>,
+    /// The states that were acknowledged in this life, each higher than the one before.
+    pub acknowledged: Vec<usize>,
+    /// The disk's call after which the store was open: what is older is vouched for from then on.
+    pub opened_at: u64,
+    /// Whether the life ended with an error that the caller was told.
+    pub(super) is_told: bool,
+    /// Whether each life is closed in order, and not half of them.
+    pub(super) is_closing: bool,
+    /// The slot and the offset at which the last recovery found a tear.
+    pub torn_at: Option<(String, u64)>,
 }
 
 impl Run {
@@ -56,7 +65,17 @@ impl Run {
             models: Vec::new(),
             fingerprints: Vec::new(),
             again: Vec::new(),
+            acknowledged: Vec::new(),
+            opened_at: u64::MAX,
+            is_told: false,
+            is_closing: false,
+            torn_at: None,
         }
+    }
+
+    /// The same run on a disk and a store of this kind.
+    pub fn on(self, geometry: Geometry) -> Run {
+        Run { geometry, ..self }
     }
 
     /// The same run; a failure comes with the calls of the disk.
@@ -107,8 +126,10 @@ impl Run {
 
     /// Begins a life at the last of the models; the disk may go back to others
     /// until it is open.
-    fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.script.clear();
+        self.acknowledged.clear();
+        self.opened_at = u64::MAX;
         self.base = self.models.len() - 1;
         for model in &mut self.models {
             model.reopen(self.geometry.profile.settings);
@@ -136,46 +157,16 @@ impl Run {
         result.map_err(|text| format!("{text}\n{}", print(&self.script)))
     }
 
-    pub fn options(&mut self) -> Options {
-        self.openings += 1;
-        let entropy = SeededEntropy::new(self.seed ^ self.openings << 32);
-        Options::default()
-            .id_cache_size(self.geometry.profile.settings)
-            .segment_bytes(self.geometry.segment_bytes)
-            .sync_policy(self.geometry.policy)
-            .keeper(false)
-            .lock_wait(Duration::ZERO)
-            .clock(self.clock.clone())
-            .entropy(Arc::new(entropy))
-    }
-
-    fn opener(&mut self, disk: &SimulatedDisk) -> Opener {
-        let mut options: Vec<Options> = (0..=OPERATIONS_MAX).map(|_| self.options()).collect();
-        let disk = disk.clone();
-        Box::new(move |_| {
-            let options = options.pop().expect("as many as there can be openings");
-            Store::open_on(disk.clone(), options, &mut |_| {})
-        })
-    }
-
     /// One life of the store on this disk, up to a close, a drop or a failed call.
-    fn live(&mut self, disk: &SimulatedDisk, generator: &mut Generator) -> Result<(), String> {
-        let share = [2, 5, 15, 30][generator.below(4)];
+    pub(super) fn live(
+        &mut self,
+        disk: &SimulatedDisk,
+        generator: &mut Generator,
+    ) -> Result<(), String> {
+        let share = self.geometry.snapshots[generator.below(4)];
         disk.take_snapshots(share, Generator::new(generator.next()));
-        if generator.per_cent(30) {
-            let (kind, most) = [
-                (CallKind::Sync, 60),
-                (CallKind::Sync, 15),
-                (CallKind::SyncDirectory, 4),
-                (CallKind::Write, 100),
-            ][generator.below(4)];
-            let nth = 1 + generator.below(most) as u64;
-            disk.fail(Fault {
-                kind,
-                nth,
-                is_lasting: false,
-                effect: Effect::Fails(EIO),
-            });
+        if generator.per_cent(self.geometry.faults) {
+            disk.fail(planned_fault(generator));
         }
         disk.set_progress(Progress {
             acknowledged: 0,
@@ -183,7 +174,10 @@ impl Run {
         });
         let runner = match Runner::open(self.opener(disk), self.geometry.profile.settings) {
             Ok(runner) => Some(runner),
-            Err(_) if disk.has_failed() => None,
+            Err(_) if disk.has_told() => {
+                self.is_told = true;
+                None
+            }
             Err(error) => return Err(format!("open: {}", chain(&error))),
         };
         if let Some(runner) = runner {
@@ -191,6 +185,10 @@ impl Run {
         }
         disk.take_snapshot();
         self.counts.failures += u64::from(disk.failures() > 0);
+        self.counts.short_writes += disk.short_writes();
+        if let Some(fault) = disk.order(|order, _| order.fault()) {
+            return Err(fault);
+        }
         if disk.changes_after_failure() > 0 {
             return Err("there was a write or a sync after a failed one".to_owned());
         }
@@ -209,6 +207,8 @@ impl Run {
         )?;
         let mut progress = Progress::all(self.base);
         disk.set_progress(progress);
+        self.acknowledged.push(self.base);
+        self.opened_at = disk.calls();
         let mut script: Vec<_> = std::mem::take(&mut self.again);
         for _ in 0..1 + generator.below(OPERATIONS_MAX - 1) {
             script.push(Operation::generate(generator, &self.geometry.profile));
@@ -224,12 +224,26 @@ impl Run {
             self.counts.operations += 1;
             progress.issued += 1;
             disk.set_progress(progress);
-            let is_done = self.step(&mut runner, disk, operation)?;
-            if !is_done {
+            disk.order(|order, _| order.begin_call());
+            let Some(answer) = self.step(&mut runner, disk, operation)? else {
+                self.is_told = true;
                 runner.abandon();
                 return Ok(());
-            }
+            };
+            let is_awaited = matches!(self.script.last(), Some(Operation::Add { .. }));
+            let has_receipt = is_awaited || runner.newly_held() > 0;
+            disk.order(|order, _| order.end_call(has_receipt));
             progress.returned = progress.issued;
+            if is_awaited && answer == Answer::Added && self.has_changed() {
+                // The call waits by itself, and what it waits for covers all before it.
+                self.acknowledge(&mut progress, disk);
+            }
+            if let (true, Some(since)) = (is_awaited, self.known_since(&answer))
+                && self.geometry.policy == SyncPolicy::Always
+            {
+                // "Duplicate" lets the caller forget its message: the ID must be as safe as added.
+                progress.acknowledged = progress.acknowledged.max(since);
+            }
             if runner.newly_held() > 0 && self.has_changed() {
                 covered = progress.issued;
             }
@@ -237,28 +251,58 @@ impl Run {
                 self.script.last(),
                 Some(Operation::Sync | Operation::Reopen { .. })
             );
+            let mut is_partly = false;
             group -= 1;
             if group == 0 || is_durable {
                 group = 1 + generator.below(8);
                 let is_synced = generator.per_cent(20);
                 match runner.settle(is_synced) {
                     Ok(()) | Err(idjournal::Error::Rejected { .. }) => {}
-                    Err(_) if disk.has_failed() => {
+                    Err(_) if disk.has_told() => {
+                        self.is_told = true;
                         runner.abandon();
                         return Ok(());
                     }
                     Err(error) => return Err(format!("wait: {}", chain(&error))),
                 }
-                if is_durable || self.geometry.policy == SyncPolicy::Always {
+                if is_durable {
                     progress.acknowledged = progress.issued;
+                    disk.order(|order, media| order.acknowledge(media));
+                } else if self.geometry.policy == SyncPolicy::Always {
+                    self.acknowledge(&mut progress, disk);
                 } else if is_synced {
                     progress.acknowledged = progress.acknowledged.max(covered);
+                    is_partly = true;
                 }
                 covered = 0;
+            }
+            // Where a group surely ends: everything up to here, and nothing behind, is durable.
+            if progress.acknowledged == progress.issued && !is_partly {
+                self.acknowledged.push(progress.issued);
             }
             disk.set_progress(progress);
         }
         self.end(runner, disk, generator)
+    }
+
+    /// Since which state the ID of the last call is known, if it was a duplicate.
+    fn known_since(&self, answer: &Answer) -> Option<usize> {
+        let (Some(Operation::Add { cache, id }), Answer::Duplicate(_)) =
+            (self.script.last(), answer)
+        else {
+            return None;
+        };
+        let is_known =
+            |at: &usize| matches!(self.models[*at].state(*cache, *id), Answer::Duplicate(_));
+        (0..self.models.len()).rev().take_while(is_known).last()
+    }
+
+    /// Under a policy that syncs each call, all up to now are acknowledged.
+    fn acknowledge(&self, progress: &mut Progress, disk: &SimulatedDisk) {
+        if self.geometry.policy == SyncPolicy::Always {
+            progress.acknowledged = progress.issued;
+            disk.order(|order, media| order.acknowledge(media));
+        }
     }
 
     /// Whether the last call recorded something that shows.
@@ -266,17 +310,35 @@ impl Run {
         matches!(self.fingerprints[..], [.., before, after] if before != after)
     }
 
-    /// Runs one call on the store and the model; whether the store goes on.
+    /// Runs one call on the store and the model; its answer, if the store goes on.
     fn step(
         &mut self,
         runner: &mut Runner,
         disk: &SimulatedDisk,
         operation: Operation,
-    ) -> Result<bool, String> {
+    ) -> Result<Option<Answer>, String> {
         let mut model = self.models.last().cloned().ok_or("no model")?;
         let answer = runner.run(&operation);
+        let is_reopened = matches!(operation, Operation::Reopen { .. });
+        if !is_reopened && answer == Answer::NoSpace && disk.refusals() > 0 {
+            self.counts.refused_calls += 1;
+            model.refuse(&operation);
+            let now = self.models.len() - 1;
+            self.models[now] = model;
+            self.compare(
+                &Recorded::of_store(runner.store(), self.geometry.profile.settings),
+                now..=now,
+            )?;
+            let is_over = matches!(
+                operation,
+                Operation::Confirm { .. } | Operation::Commit { .. }
+            );
+            // There is space again: what was refused goes through.
+            let retried = if is_over { Operation::Sync } else { operation };
+            return self.step(runner, disk, retried);
+        }
         self.script.push(operation.clone());
-        let is_failed = matches!(answer, Answer::Failed(_)) && disk.has_failed();
+        let is_failed = matches!(answer, Answer::Failed(_) | Answer::NoSpace) && disk.has_told();
         let agreed = if is_failed {
             operation.run_on(&mut model);
             Ok(())
@@ -286,51 +348,7 @@ impl Run {
         self.fingerprints.push(model.fingerprint());
         self.models.push(model);
         agreed?;
-        Ok(!is_failed)
-    }
-
-    fn end(
-        &mut self,
-        mut runner: Runner,
-        disk: &SimulatedDisk,
-        generator: &mut Generator,
-    ) -> Result<(), String> {
-        if generator.per_cent(50) {
-            runner.abandon();
-            return Ok(());
-        }
-        match runner.close() {
-            Ok(()) => {}
-            Err(_) if disk.has_failed() => return Ok(()),
-            Err(error) => return Err(format!("close: {}", chain(&error))),
-        }
-        let all = self.base + self.script.len();
-        disk.set_progress(Progress::all(all));
-        let closed = disk.snapshot();
-        self.counts.closes += 1;
-        // A power cut after a clean close takes nothing.
-        let image = closed.media().image(Cut::Nothing, &mut Choices::random(0));
-        self.recover(image, all..=all, 0)?;
-        let store = Store::open_on(closed.clone(), self.options(), &mut |_| {});
-        let store = store.map_err(|error| format!("open after close: {}", chain(&error)))?;
-        store
-            .close()
-            .map_err(|error| format!("second close: {}", chain(&error)))?;
-        if closed.changes() > 0 {
-            return Err("an open that finds nothing to do, and a close, wrote".to_owned());
-        }
-        let (before, after) = (disk.media(), closed.media());
-        let is_same = before.names() == after.names()
-            && before
-                .names()
-                .iter()
-                .filter(|name| *name != "lock")
-                .all(|name| before.content(name).ok() == after.content(name).ok());
-        if is_same {
-            Ok(())
-        } else {
-            Err("open and close changed bytes".to_owned())
-        }
+        Ok((!is_failed).then_some(answer))
     }
 }
 

@@ -75,6 +75,17 @@ impl Run {
             let (after, inside, reached) = self
                 .recover(image.clone(), acknowledged..=issued, share)
                 .map_err(place)?;
+            self.count_gap(&snapshot.media, &image);
+            if snapshot.call >= self.opened_at && generator.per_cent(self.geometry.rots) {
+                self.rot(&image, acknowledged..=issued, false, generator)
+                    .map_err(place)?;
+            }
+            if generator.per_cent(8) {
+                // What was shown is vouched for.
+                let shown = after.image(Cut::Nothing, &mut Choices::random(0));
+                self.rot(&shown, reached..=reached, true, generator)
+                    .map_err(place)?;
+            }
             self.counts.between += u64::from(reached < issued && reached > acknowledged);
             let is_killed = generator.per_cent(30).then_some(after);
             self.crash_again(inside, is_killed, reached..=reached, generator)
@@ -177,9 +188,24 @@ impl Run {
             .map_err(|error| format!("refused, expected {legal:?}: {}", chain(&error)))?;
         let recorded = Recorded::of_store(&store, self.geometry.profile.settings);
         let reached = self.compare(&recorded, legal)?;
+        let report = store.recovery();
+        self.counts.left_out += u64::from(report.left_out.is_some());
+        self.counts.torn += u64::from(report.tail.is_some());
+        self.torn_at = report.tail.and_then(|tail| {
+            let mut segments = report.segments.iter();
+            let torn = segments.find(|segment| segment.number == tail.segment)?;
+            Some((format!("slot-{:06}", torn.slot.0), tail.offset))
+        });
         let (after, inside) = (disk.media(), disk.snapshots());
         drop(store);
         Ok((after, inside, reached))
+    }
+
+    /// Counts a gap: the recovery before found a tear, and something behind it had survived.
+    fn count_gap(&mut self, before: &Media, image: &Media) {
+        if let Some((name, offset)) = self.torn_at.take() {
+            self.counts.gaps += u64::from(before.has_survivor_behind(image, &name, offset));
+        }
     }
 
     /// The latest legal state that this is.

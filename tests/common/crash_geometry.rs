@@ -1,9 +1,12 @@
 //! What a seed of the crash loop decides about disk and store, and what was looked at.
 
+use std::time::Duration;
+
 use idjournal::SyncPolicy;
 
 use super::generator::Generator;
 use super::media::Media;
+use super::number_from;
 use super::operation::Profile;
 
 /// What a seed decides about the disk and the store.
@@ -13,6 +16,12 @@ pub struct Geometry {
     pub sector_bytes: usize,
     pub policy: SyncPolicy,
     pub profile: Profile,
+    /// The share of lives with a planned fault.
+    pub faults: usize,
+    /// The share of images that are damaged as well.
+    pub rots: usize,
+    /// At which shares of the disk's calls a life is looked at.
+    pub snapshots: [usize; 4],
 }
 
 impl Geometry {
@@ -20,7 +29,9 @@ impl Geometry {
         let mut generator = Generator::of_part(seed, 2);
         let segment_bytes = [1024, 1024, 2048, 4096][generator.below(4)];
         let sector_bytes = [128, 256, 512][generator.below(3)];
-        let policy = [SyncPolicy::Always, SyncPolicy::Manual][generator.below(2)];
+        let interval = SyncPolicy::Interval(Duration::from_millis(20));
+        let policy = [SyncPolicy::Always, SyncPolicy::Manual, interval];
+        let policy = policy[[0, 0, 1, 1, 2][generator.below(5)]];
         let settings = [2, 3, 7][generator.below(3)];
         let caches = [1, 2, 6][generator.below(3)];
         let profile = Profile {
@@ -36,6 +47,9 @@ impl Geometry {
             sector_bytes,
             policy,
             profile,
+            faults: 40,
+            rots: number_from("IDJOURNAL_ROTS").map_or(15, |rots| rots as usize),
+            snapshots: [2, 5, 15, 30],
         }
     }
 }
@@ -57,8 +71,23 @@ pub struct Counts {
     pub closes: u64,
     /// Calls of the store.
     pub operations: u64,
+    /// Stores with one damage, and those of them that were refused.
+    pub rots: u64,
+    pub refusals: u64,
+    /// Calls that were refused since there was no space, and went through when there was.
+    pub refused_calls: u64,
+    /// Writes that wrote less than asked.
+    pub short_writes: u64,
+    /// Recoveries that left out a newest segment that was not begun.
+    pub left_out: u64,
+    /// Recoveries that found bytes that are no record behind the last record.
+    pub torn: u64,
+    /// Of these, such as had something of the same segment survive behind.
+    pub gaps: u64,
     /// Segments begun.
     pub segments: u64,
+    /// Of these, such as are the first of a life.
+    pub firsts: u64,
     /// Of these, such as took the slot of an earlier one.
     pub reuses: u64,
 }
@@ -72,7 +101,15 @@ impl Counts {
         self.failures += other.failures;
         self.closes += other.closes;
         self.operations += other.operations;
+        self.rots += other.rots;
+        self.refusals += other.refusals;
+        self.refused_calls += other.refused_calls;
+        self.short_writes += other.short_writes;
+        self.left_out += other.left_out;
+        self.torn += other.torn;
+        self.gaps += other.gaps;
         self.segments += other.segments;
+        self.firsts += other.firsts;
         self.reuses += other.reuses;
     }
 
@@ -86,6 +123,7 @@ impl Counts {
         let begun = newest_number(after).saturating_sub(newest_number(before));
         self.segments += begun;
         self.reuses += begun.saturating_sub(slots);
+        self.firsts += u64::from(begun > 0 && has_first_since(after, newest_number(before)));
     }
 }
 
@@ -100,5 +138,20 @@ fn newest_number(media: &Media) -> u64 {
     numbers.max().unwrap_or(0)
 }
 
-/// Where docs/format.md puts the number in a segment's header.
+/// Whether a segment above this number says where the one before was closed.
+fn has_first_since(media: &Media, number: u64) -> bool {
+    media.names().into_iter().any(|name| {
+        let content = media.content(&name).unwrap_or_default();
+        let at = |offset: usize| {
+            let bytes = content.get(offset..offset + 8).unwrap_or(&[0; 8]);
+            u64::from_le_bytes(bytes.try_into().unwrap_or_default())
+        };
+        content.starts_with(b"idjsegmt")
+            && at(NUMBER_OFFSET) > number
+            && at(PREVIOUS_END_OFFSET) > 0
+    })
+}
+
+/// Where docs/format.md puts the number in a segment's header, and the end of the one before.
 const NUMBER_OFFSET: usize = 48;
+const PREVIOUS_END_OFFSET: usize = 80;

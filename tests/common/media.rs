@@ -110,6 +110,52 @@ impl Media {
         named.map(|(name, _)| name.clone()).unwrap_or_default()
     }
 
+    /// The file that has this name after a power cut that takes everything unsynced.
+    pub fn durable_inode(&self, name: &str) -> Option<u64> {
+        self.names.disk.get(name).copied()
+    }
+
+    /// Counts the changes so far.
+    pub fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// The time of the first unsynced piece of any slot that still has a name.
+    pub fn unsynced_since(&self) -> Option<u64> {
+        let slots = self
+            .names
+            .cache
+            .iter()
+            .filter(|(name, _)| name.starts_with("slot-"));
+        slots
+            .filter_map(|(_, inode)| self.unsynced_of(*inode))
+            .min()
+    }
+
+    /// The time of the first unsynced piece of a file.
+    pub fn unsynced_of(&self, inode: u64) -> Option<u64> {
+        let file = self.files.get(&inode)?;
+        file.pieces.first().map(|piece| piece.time)
+    }
+
+    /// Whether of the unsynced pieces of `name` one behind `offset` survived in `image`.
+    pub fn has_survivor_behind(&self, image: &Media, name: &str, offset: u64) -> bool {
+        let (Ok(inode), Ok(left)) = (self.inode(name), image.content(name)) else {
+            return false;
+        };
+        let Some(file) = self.files.get(&inode) else {
+            return false;
+        };
+        let mut behind = file.pieces.iter().filter(|piece| {
+            (piece.offset / self.sector_bytes) as u64 > offset / self.sector_bytes as u64
+        });
+        behind.any(|piece| {
+            let range = piece.offset..piece.offset + piece.bytes;
+            left.get(range.clone()) == file.cache.get(range.clone())
+                && file.disk.get(range.clone()) != file.cache.get(range)
+        })
+    }
+
     pub fn create(&mut self, name: &str) -> io::Result<u64> {
         if self.names.cache.contains_key(name) {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -285,6 +331,16 @@ impl Media {
             let length = old.len().min(bytes.len().saturating_sub(offset));
             bytes[offset..offset + length].copy_from_slice(&old[..length]);
         }
+        Ok(())
+    }
+
+    /// Takes a name away for good.
+    pub fn lose(&mut self, name: &str) -> io::Result<()> {
+        let inode = self.inode(name)?;
+        let names = Arc::make_mut(&mut self.names);
+        names.unsynced.retain(|change| change.inode != inode);
+        names.disk.retain(|_, other| *other != inode);
+        names.cache.retain(|_, other| *other != inode);
         Ok(())
     }
 

@@ -15,16 +15,23 @@
 pub mod crash;
 mod crash_check;
 pub mod crash_geometry;
+mod crash_life;
+mod crash_plan;
 mod disk_calls;
+pub mod failing;
 pub mod generator;
 pub mod media;
 mod media_file;
 pub mod model;
 pub mod operation;
+pub mod order;
 mod places;
 pub mod recorded;
+pub mod rot;
 pub mod runner;
 pub mod simulated;
+mod simulated_files;
+pub mod space;
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};

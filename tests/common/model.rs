@@ -236,6 +236,22 @@ impl Model {
         Answer::Done
     }
 
+    /// A call was refused since there was no space: what it was about to settle is gone.
+    pub fn refuse(&mut self, operation: &super::operation::Operation) {
+        use super::operation::Operation;
+        match *operation {
+            Operation::Confirm { which } => {
+                let claims = self.reservations();
+                self.release(which % claims);
+            }
+            Operation::Commit { which } => {
+                let open = self.transactions();
+                self.roll_back(which % open);
+            }
+            _ => {}
+        }
+    }
+
     pub fn remove(&mut self, cache: usize, id: u8) -> Answer {
         let ordinal = self.caches[cache].ordinal(id);
         if let Some(ordinal) = ordinal {

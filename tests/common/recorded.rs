@@ -44,6 +44,8 @@ pub enum Answer {
     Count(u64),
     Done,
     Rejected,
+    /// There was no space for it; nothing was done.
+    NoSpace,
     /// Over a limit; nothing was done.
     TooLarge,
     Failed(String),

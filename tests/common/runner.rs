@@ -262,6 +262,7 @@ fn failed(error: &Error) -> Answer {
     match error {
         Error::Rejected { .. } => Answer::Rejected,
         Error::Limit { .. } => Answer::TooLarge,
+        Error::NoSpace { .. } => Answer::NoSpace,
         other => Answer::Failed(chain(other)),
     }
 }

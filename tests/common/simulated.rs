@@ -7,29 +7,38 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-use idjournal::{Storage, StorageFile, StorageLock, Writes};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::disk_calls::KINDS;
 pub use super::disk_calls::{Call, CallKind, Effect, Fault, Progress, Snapshot};
 use super::generator::{Choices, Generator};
 use super::media::{Cut, Media};
+use super::order::Order;
 
-struct State {
-    media: Media,
-    locked: BTreeSet<String>,
-    faults: Vec<Fault>,
-    counts: [u64; KINDS],
-    calls: u64,
-    trace: Option<Vec<Call>>,
-    progress: Progress,
-    snapshot_per_cent: usize,
-    snapshot_generator: Generator,
-    snapshots: Vec<Snapshot>,
-    space_left: Option<u64>,
-    has_failed: bool,
-    failures: u64,
-    changes_after_failure: u64,
+/// No space: a write that fails with it is no failure of the disk.
+const ENOSPC: i32 = 28;
+/// An interruption: the call is made again.
+const EINTR: i32 = 4;
+
+pub(super) struct State {
+    pub(super) media: Media,
+    pub(super) locked: BTreeSet<String>,
+    pub(super) faults: Vec<Fault>,
+    pub(super) counts: [u64; KINDS],
+    pub(super) calls: u64,
+    pub(super) trace: Option<Vec<Call>>,
+    pub(super) progress: Progress,
+    pub(super) snapshot_per_cent: usize,
+    pub(super) snapshot_generator: Generator,
+    pub(super) snapshots: Vec<Snapshot>,
+    pub(super) space_left: Option<u64>,
+    pub(super) has_failed: bool,
+    pub(super) failures: u64,
+    pub(super) changes_after_failure: u64,
+    pub(super) refusals: u64,
+    pub(super) failed_calls: u64,
+    pub(super) short_writes: u64,
+    pub(super) order: Order,
 }
 
 /// A handle of the disk; clones are handles of the same one.
@@ -59,6 +68,10 @@ impl SimulatedDisk {
             has_failed: false,
             failures: 0,
             changes_after_failure: 0,
+            refusals: 0,
+            failed_calls: 0,
+            short_writes: 0,
+            order: Order::default(),
         })))
     }
 
@@ -100,6 +113,11 @@ impl SimulatedDisk {
         self.state().space_left = bytes;
     }
 
+    /// How many calls there were.
+    pub fn calls(&self) -> u64 {
+        self.state().calls
+    }
+
     pub fn count(&self, kind: CallKind) -> u64 {
         self.state().counts[kind as usize]
     }
@@ -129,6 +147,27 @@ impl SimulatedDisk {
     /// How many writes and syncs there were after one of the same life had failed.
     pub fn changes_after_failure(&self) -> u64 {
         self.state().changes_after_failure
+    }
+
+    /// How many writes failed since there was no space, with nothing of them written.
+    pub fn refusals(&self) -> u64 {
+        self.state().refusals
+    }
+
+    /// How many writes wrote less than asked.
+    pub fn short_writes(&self) -> u64 {
+        self.state().short_writes
+    }
+
+    /// Whether any call was made to fail.
+    pub fn has_told(&self) -> bool {
+        self.state().failed_calls > 0
+    }
+
+    /// Tells the watcher of the order something, or asks it.
+    pub fn order<T>(&self, tell: impl FnOnce(&mut Order, &Media) -> T) -> T {
+        let state = &mut *self.state();
+        tell(&mut state.order, &state.media)
     }
 
     /// Begins a trace of all calls.
@@ -161,7 +200,7 @@ impl SimulatedDisk {
         self.state().progress = progress;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock()
     }
 }
@@ -179,7 +218,12 @@ impl State {
     }
 
     /// Counts a call, takes a snapshot if it is time, and tells what is to go wrong.
-    fn enter(&mut self, kind: CallKind, name: &str, place: (u64, usize)) -> Option<Effect> {
+    pub(super) fn enter(
+        &mut self,
+        kind: CallKind,
+        name: &str,
+        place: (u64, usize),
+    ) -> Option<Effect> {
         if self.snapshot_per_cent > 0 && self.snapshot_generator.per_cent(self.snapshot_per_cent) {
             self.take_snapshot();
         }
@@ -195,7 +239,11 @@ impl State {
             fault.kind == kind && (fault.nth == count || fault.is_lasting && fault.nth < count)
         };
         let effect = self.faults.iter().find(is_meant).map(|fault| fault.effect);
-        let is_failed = matches!(effect, Some(Effect::Fails(_)));
+        let is_refused = kind == CallKind::Write && effect == Some(Effect::Fails(ENOSPC));
+        self.refusals += u64::from(is_refused);
+        self.failed_calls += u64::from(matches!(effect, Some(Effect::Fails(_))));
+        let is_retried = kind == CallKind::Write && effect == Some(Effect::Fails(EINTR));
+        let is_failed = matches!(effect, Some(Effect::Fails(_))) && !is_refused && !is_retried;
         self.has_failed |= is_failed && is_final;
         self.failures += u64::from(is_failed && is_final);
         if let Some(trace) = &mut self.trace {
@@ -211,18 +259,21 @@ impl State {
         effect
     }
 
-    fn call(&mut self, kind: CallKind, name: &str) -> io::Result<()> {
+    pub(super) fn call(&mut self, kind: CallKind, name: &str) -> io::Result<()> {
         match self.enter(kind, name, (0, 0)) {
             Some(Effect::Fails(number)) => Err(io::Error::from_raw_os_error(number)),
             _ => Ok(()),
         }
     }
 
-    fn write(&mut self, inode: u64, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+    pub(super) fn write(&mut self, inode: u64, offset: u64, bytes: &[u8]) -> io::Result<usize> {
         let mut count = bytes.len();
         match self.enter(CallKind::Write, &self.name(inode), (offset, bytes.len())) {
             Some(Effect::Fails(number)) => return Err(io::Error::from_raw_os_error(number)),
-            Some(Effect::Short(most)) => count = count.min(most),
+            Some(Effect::Short(most)) => {
+                count = count.min(most);
+                self.short_writes += 1;
+            }
             None => {}
         }
         let offset = usize::try_from(offset).map_err(|_| io::ErrorKind::FileTooLarge)?;
@@ -236,143 +287,17 @@ impl State {
             count -= missing;
             *left -= (growth - missing) as u64;
         }
+        self.order
+            .see_write(&self.media, inode, offset, &bytes[..count]);
         self.media.write(inode, offset, &bytes[..count]);
         Ok(count)
     }
 
-    fn name(&self, inode: u64) -> String {
+    pub(super) fn name(&self, inode: u64) -> String {
         if self.trace.is_some() {
             self.media.name(inode)
         } else {
             String::new()
         }
-    }
-}
-
-impl Storage for SimulatedDisk {
-    fn place(&self) -> String {
-        "simulated disk".to_owned()
-    }
-
-    fn list(&self) -> io::Result<Vec<String>> {
-        let mut state = self.state();
-        state.call(CallKind::List, "")?;
-        Ok(state.media.names())
-    }
-
-    fn create(&self, name: &str) -> io::Result<Arc<dyn StorageFile>> {
-        let mut state = self.state();
-        state.call(CallKind::Create, name)?;
-        let inode = state.media.create(name)?;
-        Ok(Arc::new(SimulatedFile {
-            disk: self.clone(),
-            inode,
-        }))
-    }
-
-    fn open(&self, name: &str) -> io::Result<Arc<dyn StorageFile>> {
-        let mut state = self.state();
-        state.call(CallKind::Open, name)?;
-        let inode = state.media.inode(name)?;
-        Ok(Arc::new(SimulatedFile {
-            disk: self.clone(),
-            inode,
-        }))
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let mut state = self.state();
-        state.call(CallKind::Rename, from)?;
-        state.media.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        let mut state = self.state();
-        state.call(CallKind::Remove, name)?;
-        state.media.remove(name)
-    }
-
-    fn sync_directory(&self) -> io::Result<()> {
-        let mut state = self.state();
-        let result = state.call(CallKind::SyncDirectory, "");
-        state.media.sync_names(result.is_err());
-        result
-    }
-
-    fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn StorageLock>>> {
-        let mut state = self.state();
-        state.call(CallKind::Lock, name)?;
-        if !state.locked.insert(name.to_owned()) {
-            return Ok(None);
-        }
-        state.has_failed = false;
-        // Nobody relies on what stands in it after a power cut, so it is durable at once.
-        state.media.replace(name, holder.as_bytes())?;
-        Ok(Some(Box::new(SimulatedLock {
-            disk: self.clone(),
-            name: name.to_owned(),
-        })))
-    }
-}
-
-struct SimulatedLock {
-    disk: SimulatedDisk,
-    name: String,
-}
-
-impl StorageLock for SimulatedLock {}
-
-impl Drop for SimulatedLock {
-    fn drop(&mut self) {
-        self.disk.state().locked.remove(&self.name);
-    }
-}
-
-struct SimulatedFile {
-    disk: SimulatedDisk,
-    inode: u64,
-}
-
-impl StorageFile for SimulatedFile {
-    fn bytes(&self) -> io::Result<u64> {
-        let mut state = self.disk.state();
-        let name = state.name(self.inode);
-        state.call(CallKind::Length, &name)?;
-        Ok(state.media.bytes(self.inode).len() as u64)
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut state = self.disk.state();
-        let name = state.name(self.inode);
-        let effect = state.enter(CallKind::Read, &name, (offset, buffer.len()));
-        if let Some(Effect::Fails(number)) = effect {
-            return Err(io::Error::from_raw_os_error(number));
-        }
-        let content = state.media.bytes(self.inode);
-        let start = usize::try_from(offset)
-            .unwrap_or(usize::MAX)
-            .min(content.len());
-        let mut count = buffer.len().min(content.len() - start);
-        if let Some(Effect::Short(most)) = effect {
-            count = count.min(most);
-        }
-        buffer[..count].copy_from_slice(&content[start..start + count]);
-        Ok(count)
-    }
-
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
-        self.disk.state().write(self.inode, offset, bytes)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        let mut state = self.disk.state();
-        let name = state.name(self.inode);
-        let result = state.call(CallKind::Sync, &name);
-        state.media.sync(self.inode, result.is_err());
-        result
-    }
-
-    fn prepare(&self, _: Writes) -> io::Result<()> {
-        Ok(())
     }
 }

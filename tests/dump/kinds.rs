@@ -146,7 +146,7 @@ fn every_kind(directory: &Path) {
 
 /// Kind, flags, address, ordinal and what follows, word by word; and the lines below.
 const SHOWN: &str = "\
-definition ---e client/orders - capacity 10 by call, age 0, incarnation 0, floor 1, last 0 T
+definition ---e client/orders - capacity 10, by call T
 add -w-e client/orders 1 whole T
 add m--e client/orders 2 short 1970-01-01T00:00:01.50Z
 add with value -w-e client/orders 3 with value T

@@ -88,7 +88,7 @@ fn an_id_or_address_over_the_limit_is_a_bad_line_that_names_it() {
         "the store does not take it: ",
     );
     let done = Place::new().run(&["--address-field", "1"], &long);
-    done.stopped("is limited to 65536, this is 65537");
+    done.stopped("at most 65536, this is 65537");
 }
 
 #[test]

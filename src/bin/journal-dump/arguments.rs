@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+use idjournal::Bytes;
 
 const ABOUT: &str = "Show what a journal holds, what lives in it, and whether it is sound";
 
@@ -23,15 +24,16 @@ Exit status: 0 good, 1 damage was found, 2 it could not be told.";
 #[derive(Parser)]
 #[command(name = "journal-dump", version, about = ABOUT, after_help = AFTER_HELP)]
 #[command(override_usage = "journal-dump [OPTIONS] [VIEW] DIR")]
+#[command(allow_missing_positional = true)]
 struct Words {
     /// records (what is shown if nothing is said): every record in order; stats: what lives, per
     /// address and per segment; verify: what is wrong, with its place
     #[arg(value_name = "VIEW")]
-    first: OsString,
+    view: Option<OsString>,
 
     /// The directory of the store
     #[arg(value_name = "DIR")]
-    second: Option<OsString>,
+    dir: OsString,
 
     /// Only what concerns this address: text, or 0x and hex (views records and stats)
     #[arg(long, value_name = "A")]
@@ -71,24 +73,22 @@ impl Arguments {
         words: impl IntoIterator<Item = OsString>,
     ) -> Result<Arguments, clap::Error> {
         let Words {
-            first,
-            second,
+            view,
+            dir,
             address,
             json,
         } = Words::try_parse_from(words)?;
         let wrong = |kind, text: &str| Words::command().error(kind, text);
         // One word alone is the directory, whatever its name.
-        let (view, dir) = match second {
-            None => (View::Records, first),
-            Some(dir) => match first.to_str() {
-                Some("records") => (View::Records, dir),
-                Some("stats") => (View::Stats, dir),
-                Some("verify") => (View::Verify, dir),
-                _ => {
-                    let text = "VIEW is one of records, stats and verify";
-                    return Err(wrong(ErrorKind::InvalidValue, text));
-                }
-            },
+        let view = match view.as_ref().map(|view| view.as_encoded_bytes()) {
+            None | Some(b"records") => View::Records,
+            Some(b"stats") => View::Stats,
+            Some(b"verify") => View::Verify,
+            Some(other) => {
+                let other = Bytes::from(other);
+                let text = format!("VIEW is one of records, stats and verify, not {other}");
+                return Err(wrong(ErrorKind::InvalidValue, &text));
+            }
         };
         if address.is_some() && view == View::Verify {
             let text = "the view verify is of the whole store: it goes without --address";

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use idjournal::Namespace;
-use idjournal::inspect::{Dropped, Element, Finding, Inspection, Item, Names, Record};
+use idjournal::inspect::{Definition, Dropped, Element, Finding, Inspection, Item, Names, Record};
 use idjournal::{Ordinal, Ticks};
 
 use crate::arguments::Arguments;
@@ -227,27 +227,37 @@ pub(crate) fn namespace_name(namespace: Namespace) -> &'static str {
     }
 }
 
+/// A definition in few words: what is as it is at first is left out.
+fn definition(definition: &Definition<'_>) -> String {
+    let mut text = format!("capacity {}", definition.capacity);
+    let mut add = |is_said: bool, words: String| {
+        if is_said {
+            text.push_str(", ");
+            text.push_str(&words);
+        }
+    };
+    add(definition.by_call, "by call".to_owned());
+    add(
+        definition.max_age > 0,
+        format!("age {}", definition.max_age),
+    );
+    let incarnation = definition.incarnation;
+    add(incarnation > 0, format!("incarnation {incarnation}"));
+    add(
+        definition.floor.0 > 1,
+        format!("floor {}", definition.floor),
+    );
+    add(definition.last.0 > 0, format!("last {}", definition.last));
+    text
+}
+
 /// What stands in the place of the ID.
 fn content(line: &mut Line, record: &Record<'_>) {
     match record {
         Record::Add(add) | Record::Renew { add, .. } => line.bytes(add.id),
         Record::Clear { floor, .. } => line.text(&format!("all below {floor}")),
         Record::Drop { dropped, .. } => self::dropped(line, dropped),
-        Record::Definition(definition) => {
-            let origin = if definition.by_call {
-                "call"
-            } else {
-                "settings"
-            };
-            line.text(&format!(
-                "capacity {} by {origin}, age {}, incarnation {}, floor {}, last {}",
-                definition.capacity,
-                definition.max_age,
-                definition.incarnation,
-                definition.floor,
-                definition.last,
-            ));
-        }
+        Record::Definition(definition) => line.text(&self::definition(definition)),
         Record::Transaction { elements, .. } => {
             line.text(&format!("{} changes", (*elements).count()))
         }

@@ -184,7 +184,7 @@ fn total_lines(total: &Total<'_>, output: &mut Output) -> Result<(), Failure> {
     let statistics = total.statistics;
     output.text("")?;
     output.text(&format!(
-        "total: {} addresses, {} live IDs, {} bookmarks, {} prepared transactions, {} records",
+        "total: addresses {}, live IDs {}, bookmarks {}, prepared transactions {}, records {}",
         statistics.addresses.len(),
         total.live_ids(),
         statistics.bookmarks,
@@ -192,7 +192,7 @@ fn total_lines(total: &Total<'_>, output: &mut Output) -> Result<(), Failure> {
         statistics.records,
     ))?;
     output.text(&format!(
-        "       {} segments of {} bytes, {} used, {} live; {} free slots of {} bytes",
+        "       segments {} (bytes {}, used {}, live {}), free slots {} (bytes {})",
         statistics.segments.len(),
         total.sum(|segment| segment.bytes),
         total.sum(|segment| segment.record_bytes),

@@ -1,0 +1,204 @@
+//! What the input of the fuzzer says: lives, calls, and which call of the disk fails.
+
+use arbitrary::Arbitrary;
+
+use crate::common::operation::Operation;
+use crate::common::recorded::{CACHES, pool};
+use crate::common::simulated::{CallKind, Effect, Fault, SimulatedDisk};
+
+#[derive(Arbitrary, Debug)]
+pub(crate) struct Script {
+    pub(crate) segment: u8,
+    pub(crate) sector: u8,
+    pub(crate) capacity: u8,
+    pub(crate) is_manual: bool,
+    pub(crate) lives: Vec<Life>,
+}
+
+#[derive(Arbitrary, Debug)]
+pub(crate) struct Life {
+    pub(crate) fault: Option<Planned>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) end: End,
+}
+
+/// A call of the disk that fails: one kind, the n-th of it, once or from there on.
+#[derive(Arbitrary, Debug)]
+pub(crate) struct Planned {
+    pub(crate) kind: u8,
+    pub(crate) nth: u8,
+    pub(crate) is_lasting: bool,
+    pub(crate) effect: u8,
+}
+
+#[derive(Arbitrary, Debug)]
+pub(crate) enum End {
+    Close,
+    Drop,
+    Kill,
+    /// A power cut, of which this seed decides what it leaves.
+    Cut(u64),
+    /// A kill, a recovery, and a power cut within it or after it.
+    CutInRecovery(u64),
+}
+
+#[derive(Arbitrary, Clone, Debug)]
+pub(crate) enum Call {
+    Add(u8, u8),
+    Submit(u8, u8),
+    Reserve(u8, u8, u8),
+    Confirm(u8),
+    Release(u8),
+    Keep(u8),
+    Begin(bool, u8),
+    TransactionAdd(u8, u8, u8),
+    TransactionRemove(u8, u8, u8),
+    Commit(u8),
+    RollBack(u8),
+    Remove(u8, u8),
+    Clear(u8),
+    DropAddress(u8),
+    SetCapacity(u8, u8),
+    Contains(u8, u8),
+    State(u8, u8),
+    Compact,
+    Sync,
+    Reopen(bool),
+    /// Adds of all IDs to one cache, so that segments fill.
+    Many(u8),
+    /// Waits for all receipts so far, and for the disk if told so.
+    Settle(bool),
+}
+
+impl Planned {
+    pub(crate) fn fault(&self) -> Fault {
+        let kinds = [
+            CallKind::Write,
+            CallKind::Sync,
+            CallKind::SyncDirectory,
+            CallKind::Create,
+            CallKind::Rename,
+            CallKind::Remove,
+            CallKind::Open,
+            CallKind::Read,
+            CallKind::List,
+            CallKind::Length,
+        ];
+        let kind = kinds[usize::from(self.kind) % kinds.len()];
+        // EIO, ENOSPC, EMFILE; a short write.
+        let effect = match (self.effect % 4, kind) {
+            (3, CallKind::Write) => Effect::Short(1 + usize::from(self.nth) / 2),
+            (number, _) => Effect::Fails([5, 28, 24, 5][usize::from(number)]),
+        };
+        Fault {
+            kind,
+            nth: 1 + u64::from(self.nth),
+            is_lasting: self.is_lasting,
+            effect,
+        }
+    }
+}
+
+impl Life {
+    /// Whether a call of the store may fail by now.
+    pub(crate) fn may_fail(&self, disk: &SimulatedDisk) -> bool {
+        let is_final = |kind| {
+            matches!(
+                kind,
+                CallKind::Write | CallKind::Sync | CallKind::SyncDirectory
+            )
+        };
+        let fault = self.fault.as_ref().map(Planned::fault);
+        fault.is_some_and(|fault| !is_final(fault.kind) || disk.failures() > 0)
+    }
+
+    /// Whether the fault is a write that finds no space, after which a store goes on.
+    pub(crate) fn lacks_space(&self) -> bool {
+        let fault = self.fault.as_ref().map(Planned::fault);
+        fault
+            .is_some_and(|fault| (fault.kind, fault.effect) == (CallKind::Write, Effect::Fails(28)))
+    }
+}
+
+pub(crate) enum Step {
+    Call(Operation),
+    Reopen(bool),
+    Settle(bool),
+}
+
+impl Call {
+    pub(crate) fn operations(&self) -> Vec<Step> {
+        let cache = |number: u8| usize::from(number) % CACHES.len();
+        let id = |number: u8| u8::try_from(usize::from(number) % pool().len()).unwrap_or(0);
+        let which = usize::from;
+        let one = match *self {
+            Call::Add(c, i) => Operation::Add {
+                cache: cache(c),
+                id: id(i),
+            },
+            Call::Submit(c, i) => Operation::Submit {
+                cache: cache(c),
+                id: id(i),
+            },
+            Call::Reserve(c, i, o) => Operation::Reserve {
+                cache: cache(c),
+                id: id(i),
+                owner: u64::from(o),
+            },
+            Call::Confirm(w) => Operation::Confirm { which: which(w) },
+            Call::Release(w) => Operation::Release { which: which(w) },
+            Call::Keep(w) => Operation::Keep { which: which(w) },
+            Call::Begin(is_skipping, o) => Operation::Begin {
+                is_skipping,
+                owner: u64::from(o),
+            },
+            Call::TransactionAdd(w, c, i) => Operation::TransactionAdd {
+                which: which(w),
+                cache: cache(c),
+                id: id(i),
+            },
+            Call::TransactionRemove(w, c, i) => Operation::TransactionRemove {
+                which: which(w),
+                cache: cache(c),
+                id: id(i),
+            },
+            Call::Commit(w) => Operation::Commit { which: which(w) },
+            Call::RollBack(w) => Operation::RollBack { which: which(w) },
+            Call::Remove(c, i) => Operation::Remove {
+                cache: cache(c),
+                id: id(i),
+            },
+            Call::Clear(c) => Operation::Clear { cache: cache(c) },
+            Call::DropAddress(a) => Operation::Drop {
+                address: usize::from(a) % 3,
+            },
+            Call::SetCapacity(c, n) => Operation::SetCapacity {
+                cache: cache(c),
+                capacity: u64::from(n % 16),
+            },
+            Call::Contains(c, i) => Operation::Contains {
+                cache: cache(c),
+                id: id(i),
+            },
+            Call::State(c, i) => Operation::State {
+                cache: cache(c),
+                id: id(i),
+            },
+            Call::Compact => Operation::Compact,
+            Call::Sync => Operation::Sync,
+            Call::Reopen(is_closed) => return vec![Step::Settle(false), Step::Reopen(is_closed)],
+            Call::Settle(is_synced) => return vec![Step::Settle(is_synced)],
+            Call::Many(c) => {
+                let ids = 0..u8::try_from(pool().len()).unwrap_or(u8::MAX);
+                let add = |id| {
+                    Step::Call(Operation::Add {
+                        cache: cache(c),
+                        id,
+                    })
+                };
+                return ids.map(add).collect();
+            }
+        };
+        vec![Step::Call(one)]
+    }
+}
