@@ -123,6 +123,8 @@ pub(crate) mod kind {
     pub(crate) const SKIPPABLE_MIN: u8 = 128;
 }
 
+/// So high that no store counts up to it, and so low that counting on never overflows.
+pub(crate) const GENERATION_MAX: u64 = (1 << 63) - 1;
 pub(crate) const HEADER_BYTES: usize = 128;
 /// Bytes of the largest header block.
 pub(crate) const HEADER_BLOCK_BYTES_MAX: usize = 4096;

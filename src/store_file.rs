@@ -2,7 +2,7 @@
 //!
 //! docs/format.md, section 2.
 
-use crate::format::{HEADER_BYTES, STORE_MAGIC, store};
+use crate::format::{GENERATION_MAX, HEADER_BYTES, STORE_MAGIC, store};
 use crate::ids::SegmentNumber;
 use crate::segment::Parsed;
 use crate::segment::header::{Fields, Refused, begin, finish, put};
@@ -74,6 +74,14 @@ impl StoreCopy {
         };
         if copy.mark_number > SegmentNumber::MAX || copy.first_number > SegmentNumber::MAX {
             return Err(Refused::Malformed("a segment number is out of range"));
+        }
+        if copy.first_number == SegmentNumber(0) && copy.mark_number != SegmentNumber(0) {
+            return Err(Refused::Malformed(
+                "a segment is marked, though the store has none yet",
+            ));
+        }
+        if copy.generation > GENERATION_MAX {
+            return Err(Refused::Malformed("the generation is too high"));
         }
         if !copy.mark_end.is_multiple_of(8) {
             return Err(Refused::Malformed(

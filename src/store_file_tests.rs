@@ -63,9 +63,11 @@ fn newer_and_impossible_copies_are_told_apart() {
     };
     assert_eq!(changed(head::EPOCH, &7_u64.to_le_bytes()), newer);
     let above = (SegmentNumber::MAX.0 + 1).to_le_bytes();
-    let cases: [(Field, &[u8]); 4] = [
+    let cases: [(Field, &[u8]); 6] = [
         (store::MARK_NUMBER, &above),
         (store::FIRST_NUMBER, &above),
+        (store::FIRST_NUMBER, &[0; 8]),
+        (store::GENERATION, &(1_u64 << 63).to_le_bytes()),
         (store::MARK_END, &4_u64.to_le_bytes()),
         (store::RESERVED, &[1; 28]),
     ];

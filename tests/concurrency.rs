@@ -304,7 +304,10 @@ fn what_is_answered_beside_a_failing_sync_is_on_the_disk() {
                 match answer {
                     Ok(true) => drop(known.lock().unwrap().insert(id.to_vec())),
                     Ok(false) => {}
-                    Err(Error::OutcomeUnknown { .. } | Error::Poisoned { .. }) => break,
+                    // Whoever makes a slot and is the first to see the failure is told that.
+                    Err(
+                        Error::OutcomeUnknown { .. } | Error::Poisoned { .. } | Error::Io { .. },
+                    ) => break,
                     Err(other) => panic!("seed {seed}: {other:?}"),
                 }
             }
@@ -315,8 +318,15 @@ fn what_is_answered_beside_a_failing_sync_is_on_the_disk() {
             added <= known.len() as u64,
             "seed {seed}: an ID was added twice"
         );
-        assert_eq!(disk.changes_after_failure(), 0, "seed {seed}");
         failed += u64::from(disk.has_failed());
+        // The keeper may be about to say so; without it the failure was somebody's answer.
+        if seed % 2 == 1 && disk.has_failed() {
+            let error = orders.add("one more").unwrap_err();
+            assert!(
+                matches!(error, Error::Poisoned { .. }),
+                "seed {seed}: {error:?}"
+            );
+        }
         answered += known.len();
         let cut = disk.media().image(Cut::Nothing, &mut Choices::random(seed));
         let store = open(SimulatedDisk::holding(cut), options).unwrap();

@@ -128,6 +128,10 @@ pub fn check(files: &Files, choice: u8) {
         "looking changed something"
     );
     let opened = open(&storage, choice);
+    if let Err(Error::Options { .. }) = opened {
+        // What is stored needs larger segments than these.
+        return;
+    }
     match (&opened, &looked) {
         (Ok(store), Ok((false, statistics))) => {
             let lives = statistics.addresses.iter().map(|address| address.live);
@@ -178,7 +182,11 @@ fn use_store(storage: MemoryStorage, store: Store, choice: u8) {
     store.close().expect("memory cannot fail");
     drop(store);
     for storage in [&killed, &storage] {
-        let again = open(storage, choice ^ 1).expect("what was recovered opens again");
+        let again = match open(storage, choice ^ 1) {
+            Err(Error::Options { .. }) => open(storage, choice),
+            other => other,
+        };
+        let again = again.expect("what was recovered opens again");
         assert_eq!(answers(&again), known);
         assert_eq!(again.recovery().rewritten_bytes, 0, "recovered twice");
         again.close().expect("memory cannot fail");

@@ -106,7 +106,7 @@ fn everything_acknowledged_is_found_after_each_kill_and_nothing_else() {
         assert!(count.load(Ordering::Relaxed) >= least, "{counts:?}");
     };
     at_least(&counts.kills, kills);
-    at_least(&counts.early, kills / 50);
+    at_least(&counts.early, kills / 100);
     at_least(&counts.acknowledged, 20 * kills);
     at_least(&counts.happened, kills / 50);
     at_least(&counts.did_not, kills / 50);
