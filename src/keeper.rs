@@ -107,3 +107,58 @@ fn run(bell: &Bell, chores: &impl Chores, interval: Option<Duration>) {
         chores.tend(is_over);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use super::*;
+    use crate::facade::AtomicU64;
+
+    /// Tells each round that the keeper makes; its clock is set by hand, in seconds.
+    struct Told {
+        clock: AtomicU64,
+        rounds: Mutex<Sender<bool>>,
+    }
+
+    impl Chores for Told {
+        fn tend(&self, is_over: bool) {
+            self.rounds.lock().send(is_over).unwrap();
+        }
+
+        fn monotonic(&self) -> Duration {
+            Duration::from_secs(self.clock.load(Ordering::Acquire))
+        }
+    }
+
+    fn told() -> (Arc<Told>, Receiver<bool>) {
+        let (sender, rounds) = channel();
+        let (clock, sender) = (AtomicU64::new(0), Mutex::new(sender));
+        let told = Told {
+            clock,
+            rounds: sender,
+        };
+        (Arc::new(told), rounds)
+    }
+
+    #[test]
+    fn a_call_for_upkeep_does_not_put_off_the_end_of_an_interval() {
+        let (chores, rounds) = told();
+        let keeper = Keeper::default();
+        let interval = Some(Duration::from_secs(1_000));
+        let mut call_at = |seconds| {
+            chores.clock.store(seconds, Ordering::Release);
+            keeper.call(&chores, interval);
+            rounds.recv().unwrap()
+        };
+        assert!(!call_at(0));
+        assert!(!call_at(600));
+        assert!(call_at(1_100), "since the first, not since the last call");
+        assert!(!call_at(1_600));
+        assert!(call_at(2_100));
+        keeper.end();
+        assert!(!keeper.is_running());
+    }
+}
