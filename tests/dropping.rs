@@ -1,5 +1,5 @@
-//! Promise: an address that is dropped gives its number back once the journal has let it go, however
-//! often it was dropped before.
+//! Promise: an address that is dropped gives its number back once the journal has let it go,
+//! however often it was dropped before.
 //!
 //! Method: more addresses than the limit allows, one after the other, each used and dropped.
 

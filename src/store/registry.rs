@@ -113,7 +113,8 @@ impl Registry {
         inner.free_numbers = free;
     }
 
-    /// The address of this number was dropped; `named_in` is the segment of the record that says so.
+    /// The address of this number was dropped; `named_in` is the segment of the record that says
+    /// so.
     pub(crate) fn dropped(&self, number: u32, address: &Arc<Address>, named_in: SegmentNumber) {
         // It stands there once, however often it was dropped: its holders are counted.
         let dropped = (named_in, Arc::clone(address));
