@@ -167,8 +167,8 @@ impl Life {
         let mut scripts: Vec<_> = (0..THREADS).map(|at| Script::new(self.seed, at)).collect();
         let first = 2 * self.adds.len() as u64;
         // The word before which each thread was silent, and how many steps it has taken.
-        let mut begins = vec![first; THREADS];
-        let mut steps = vec![0; THREADS];
+        let mut begins = [first; THREADS];
+        let mut steps = [0; THREADS];
         let mut word = first;
         let whole = said.split_inclusive(|byte| *byte == b'\n');
         for line in whole {
