@@ -4,7 +4,7 @@ use arbitrary::Arbitrary;
 
 use crate::common::operation::Operation;
 use crate::common::recorded::{CACHES, pool};
-use crate::common::simulated::{CallKind, Effect, Fault, SimulatedDisk};
+use crate::common::simulated::{CallKind, Effect, Fault};
 
 #[derive(Arbitrary, Debug)]
 pub(crate) struct Script {
@@ -96,27 +96,6 @@ impl Planned {
             is_lasting: self.is_lasting,
             effect,
         }
-    }
-}
-
-impl Life {
-    /// Whether a call of the store may fail by now.
-    pub(crate) fn may_fail(&self, disk: &SimulatedDisk) -> bool {
-        let is_final = |kind| {
-            matches!(
-                kind,
-                CallKind::Write | CallKind::Sync | CallKind::SyncDirectory
-            )
-        };
-        let fault = self.fault.as_ref().map(Planned::fault);
-        fault.is_some_and(|fault| !is_final(fault.kind) || disk.failures() > 0)
-    }
-
-    /// Whether the fault is a write that finds no space, after which a store goes on.
-    pub(crate) fn lacks_space(&self) -> bool {
-        let fault = self.fault.as_ref().map(Planned::fault);
-        fault
-            .is_some_and(|fault| (fault.kind, fault.effect) == (CallKind::Write, Effect::Fails(28)))
     }
 }
 

@@ -366,11 +366,8 @@ impl Edit {
                 }
             };
             let new = new.to_le_bytes();
-            put(
-                &mut bytes[..copy + HEADER],
-                copy + at,
-                &new[..length.min(8)],
-            );
+            let header = bytes.get_mut(copy..copy + HEADER)?;
+            put(header, at, &new[..length.min(8)]);
             mend_header(bytes, copy);
         }
         if *records_follow && !is_store {
