@@ -148,7 +148,7 @@ mod tests {
         let (chores, rounds) = told();
         let keeper = Keeper::default();
         let interval = Some(Duration::from_secs(1_000));
-        let mut call_at = |seconds| {
+        let call_at = |seconds| {
             chores.clock.store(seconds, Ordering::Release);
             keeper.call(&chores, interval);
             rounds.recv().unwrap()
