@@ -42,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     tokens: AtomicU64,
     is_closed: AtomicBool,
+    /// What came of closing, once it is done.
+    closed: Mutex<Option<Result<()>>>,
     last_sync: Mutex<Duration>,
     lock: Mutex<Option<Box<dyn StorageLock>>>,
 }
@@ -84,6 +86,7 @@ impl Shared {
             counters: Counters::default(),
             tokens: AtomicU64::new(1),
             is_closed: AtomicBool::new(false),
+            closed: Mutex::new(None),
             last_sync,
             lock: Mutex::new(begin.lock),
         }
@@ -170,10 +173,12 @@ impl Shared {
         }
     }
 
-    /// Ends everything; only the first call does something.
+    /// Ends everything; only the first call does something, and all others wait for its outcome.
     pub(crate) fn close(&self) -> Result<()> {
-        if self.is_closed.swap(true, Ordering::AcqRel) {
-            return Ok(());
+        self.is_closed.store(true, Ordering::Release);
+        let mut outcome = self.closed.lock();
+        if let Some(closed) = &*outcome {
+            return closed.clone();
         }
         self.keeper.end();
         let closed = match &self.journal {
@@ -184,6 +189,7 @@ impl Shared {
             None => Ok(()),
         };
         *self.lock.lock() = None;
+        *outcome = Some(closed.clone());
         closed
     }
 }
