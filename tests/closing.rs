@@ -22,6 +22,7 @@ struct Watched {
     inner: MemoryStorage,
     is_watched: Arc<AtomicBool>,
     changes: Arc<AtomicU64>,
+    is_failing: Arc<AtomicBool>,
 }
 
 struct WatchedFile(Arc<dyn StorageFile>, Watched);
@@ -90,6 +91,9 @@ impl StorageFile for WatchedFile {
 
     fn sync(&self) -> io::Result<()> {
         thread::sleep(Duration::from_micros(100));
+        if self.1.is_failing.load(Ordering::SeqCst) {
+            return Err(io::Error::other("planned"));
+        }
         self.0.sync()
     }
 
@@ -134,5 +138,24 @@ fn after_close_has_returned_no_thread_changes_the_directory() {
             .for_each(|thread| thread.join().unwrap());
         let changes = storage.changes.load(Ordering::SeqCst);
         assert_eq!(changes, 0, "round {round}: changes after close");
+    }
+}
+
+#[test]
+fn no_close_says_that_all_is_on_disk_when_it_is_not() {
+    let storage = Watched::default();
+    let options = Options::default().sync_policy(SyncPolicy::Manual);
+    let store = Store::open_on(storage.clone(), options, &mut |_| {}).unwrap();
+    store.cache("orders").unwrap().submit("a").detach();
+    storage.is_failing.store(true, Ordering::SeqCst);
+    let answers: Vec<_> = thread::scope(|scope| {
+        let threads = [0; 4].map(|_| scope.spawn(|| store.close()));
+        threads.map(|thread| thread.join().unwrap()).into()
+    });
+    for answer in answers.into_iter().chain([store.close()]) {
+        assert!(
+            matches!(answer, Err(Error::OutcomeUnknown { .. })),
+            "{answer:?}"
+        );
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     tokens: AtomicU64,
     is_closed: AtomicBool,
+    /// What came of closing, once it is done.
+    closed: Mutex<Option<Result<()>>>,
     last_sync: Mutex<Duration>,
     lock: Mutex<Option<Box<dyn StorageLock>>>,
 }
@@ -91,6 +93,7 @@ impl Shared {
             },
             tokens: AtomicU64::new(1),
             is_closed: AtomicBool::new(false),
+            closed: Mutex::new(None),
             last_sync,
             lock: Mutex::new(begin.lock),
         }
@@ -194,10 +197,12 @@ impl Shared {
         }
     }
 
-    /// Ends everything; only the first call does something.
+    /// Ends everything; only the first call does something, and all others wait for its outcome.
     pub(crate) fn close(&self) -> Result<()> {
-        if self.is_closed.swap(true, Ordering::AcqRel) {
-            return Ok(());
+        self.is_closed.store(true, Ordering::Release);
+        let mut outcome = self.closed.lock();
+        if let Some(closed) = &*outcome {
+            return closed.clone();
         }
         self.keeper.end();
         let closed = match &self.journal {
@@ -208,6 +213,7 @@ impl Shared {
             None => Ok(()),
         };
         *self.lock.lock() = None;
+        *outcome = Some(closed.clone());
         closed
     }
 }
