@@ -53,15 +53,6 @@ impl Commit {
         Position::from_bits(self.durable.load(Ordering::Acquire))
     }
 
-    /// Everything before `position` was made durable beside the shared syncs.
-    pub(crate) fn advance(&self, position: Position) {
-        let state = self.state.lock();
-        if state.first_cause.is_none() {
-            self.durable.fetch_max(position.to_bits(), Ordering::AcqRel);
-            self.changed.notify_all();
-        }
-    }
-
     /// How many shared syncs were done.
     pub(crate) fn syncs(&self) -> u64 {
         self.state.lock().syncs

@@ -216,28 +216,6 @@ fn loom_a_poison_from_beside_wakes_the_waiters_and_stays() {
     assert!(orders > 100, "{orders} orders");
 }
 
-#[test]
-fn loom_an_advance_beside_a_sync_never_lowers_the_durable_position() {
-    let orders = explore(|| {
-        let (commit, disk) = begin(Kind::Works);
-        let rotating = {
-            let (commit, disk) = (Arc::clone(&commit), Arc::clone(&disk));
-            // As a rotation does, which syncs on its own.
-            thread::spawn(move || {
-                let end = disk.append();
-                disk.on_disk
-                    .fetch_max(disk.written.load(Ordering::Acquire), Ordering::AcqRel);
-                commit.advance(end);
-                assert!(commit.durable() >= end);
-            })
-        };
-        assert_eq!(add_in_threads(&commit, &disk, 1), 2);
-        rotating.join().unwrap();
-        assert_eq!(commit.durable(), at(3));
-    });
-    assert!(orders > 100, "{orders} orders");
-}
-
 /// The bug that the order of steps in a sync prevents, so that the models are known to see it.
 #[test]
 #[should_panic(expected = "acknowledged before it is on disk")]

@@ -13,7 +13,8 @@ pub enum SyncPolicy {
     #[default]
     Always,
     /// An acknowledged record survives a kill of the process at once, and a power cut once the
-    /// interval has gone by.
+    /// interval has gone by. Without the keeper it is the first call after the interval that syncs,
+    /// so that a store where nothing more is recorded is not synced by itself.
     Interval(Duration),
     /// An acknowledged record survives a kill of the process; [`Store::sync`](crate::Store::sync)
     /// makes everything durable when you say.

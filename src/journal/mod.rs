@@ -231,6 +231,12 @@ impl Journal {
 }
 
 impl Inner {
+    /// The segment of this number, sealed before the active one, is durable.
+    fn is_synced(&mut self, number: SegmentNumber) {
+        let is_it = |(still, _): &(SegmentNumber, File)| *still == number;
+        self.unsynced.take_if(|unsynced| is_it(unsynced));
+    }
+
     fn end(&self) -> Position {
         match (&self.writer, self.ring.last()) {
             (Some(writer), _) => writer.position(),
@@ -284,14 +290,7 @@ impl SyncAll for Journal {
         if let Some((number, _)) = unsynced
             && !mutant::is(Mutant::AcknowledgedBeforeSeal)
         {
-            let mut inner = self.inner.lock();
-            if inner
-                .unsynced
-                .as_ref()
-                .is_some_and(|(still, _)| *still == number)
-            {
-                inner.unsynced = None;
-            }
+            self.inner.lock().is_synced(number);
         }
         Ok(end)
     }

@@ -3,6 +3,7 @@
 //!
 //! The append lock is never held over the making of a slot or the sync of a header.
 
+use crate::commit::SyncAll;
 use crate::directory::MakeSlotError;
 use crate::error::{Cause, Error, Result};
 use crate::format::header_block_bytes;
@@ -41,6 +42,28 @@ pub(crate) struct Oldest {
     pub(crate) file: File,
 }
 
+/// Syncs no more than the segment before the active one.
+struct Before<'a>(&'a Journal);
+
+impl SyncAll for Before<'_> {
+    fn sync_all(&self) -> Result<Position> {
+        let (unsynced, begin) = {
+            let inner = self.0.inner.lock();
+            let begin = crate::format::records_offset(self.0.segment_bytes);
+            let begin = Position::new(inner.end().segment(), begin);
+            (inner.unsynced.clone(), begin)
+        };
+        if let Some((number, file)) = unsynced {
+            if !mutant::is(Mutant::NoSyncAtRotation) {
+                let synced = file.sync();
+                synced.map_err(|error| Error::io("sync", "a segment", error))?;
+            }
+            self.0.inner.lock().is_synced(number);
+        }
+        Ok(begin)
+    }
+}
+
 impl Journal {
     /// Makes sure that the active segment has one to be sealed to.
     ///
@@ -65,36 +88,21 @@ impl Journal {
         Ok(())
     }
 
-    /// Syncs the segment before the active one, with its seal.
+    /// Makes the segment before the active one durable, with its seal.
+    ///
+    /// As one of the shared syncs: two at once on one file would be a retry where the first fails, and
+    /// the kernel answers a retry with success (rule 15).
     fn sync_before(&self) -> Result<()> {
-        let (unsynced, begin) = {
+        let begin = {
             let inner = self.inner.lock();
             let begin = crate::format::records_offset(self.segment_bytes);
-            (
-                inner.unsynced.clone(),
-                Position::new(inner.end().segment(), begin),
-            )
-        };
-        let Some((number, file)) = unsynced else {
-            return Ok(());
+            match inner.unsynced {
+                Some(_) => Position::new(inner.end().segment(), begin),
+                None => return Ok(()),
+            }
         };
         self.commit.check()?;
-        if !mutant::is(Mutant::NoSyncAtRotation) {
-            file.sync()
-                .map_err(|error| self.fatal(Error::io("sync", "a segment", error)))?;
-        }
-        let mut inner = self.inner.lock();
-        if inner
-            .unsynced
-            .as_ref()
-            .is_some_and(|(still, _)| *still == number)
-        {
-            inner.unsynced = None;
-        }
-        drop(inner);
-        // With it, all before the active segment is on disk.
-        self.commit.advance(begin);
-        Ok(())
+        self.commit.wait(begin, &Before(self))
     }
 
     /// Takes a free slot, or makes one.
