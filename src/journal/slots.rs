@@ -90,8 +90,8 @@ impl Journal {
 
     /// Makes the segment before the active one durable, with its seal.
     ///
-    /// As one of the shared syncs: two at once on one file would be a retry where the first fails, and
-    /// the kernel answers a retry with success (rule 15).
+    /// As one of the shared syncs: two at once on one file would be a retry where the first fails,
+    /// and the kernel answers a retry with success (rule 15).
     fn sync_before(&self) -> Result<()> {
         let begin = {
             let inner = self.inner.lock();
