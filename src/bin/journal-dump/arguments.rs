@@ -24,16 +24,12 @@ Exit status: 0 good, 1 damage was found, 2 it could not be told.";
 #[derive(Parser)]
 #[command(name = "journal-dump", version, about = ABOUT, after_help = AFTER_HELP)]
 #[command(override_usage = "journal-dump [OPTIONS] [VIEW] DIR")]
-#[command(allow_missing_positional = true)]
 struct Words {
-    /// records (what is shown if nothing is said): every record in order; stats: what lives, per
-    /// address and per segment; verify: what is wrong, with its place
-    #[arg(value_name = "VIEW")]
-    view: Option<OsString>,
-
-    /// The directory of the store
-    #[arg(value_name = "DIR")]
-    dir: OsString,
+    /// The directory of the store, and before it what to show: records (if nothing is said): every
+    /// record in order; stats: what lives, per address and per segment; verify: what is wrong, with
+    /// its place
+    #[arg(value_name = "[VIEW] DIR", required = true)]
+    words: Vec<OsString>,
 
     /// Only what concerns this address: text, or 0x and hex (views records and stats)
     #[arg(long, value_name = "A")]
@@ -73,14 +69,21 @@ impl Arguments {
         words: impl IntoIterator<Item = OsString>,
     ) -> Result<Arguments, clap::Error> {
         let Words {
-            view,
-            dir,
+            words,
             address,
             json,
         } = Words::try_parse_from(words)?;
         let wrong = |kind, text: &str| Words::command().error(kind, text);
         // One word alone is the directory, whatever its name.
-        let view = match view.as_ref().map(|view| view.as_encoded_bytes()) {
+        let (view, dir) = match &words[..] {
+            [dir] => (None, dir),
+            [view, dir] => (Some(view.as_encoded_bytes()), dir),
+            _ => {
+                let text = "there is one DIR, and at most one VIEW before it";
+                return Err(wrong(ErrorKind::TooManyValues, text));
+            }
+        };
+        let view = match view {
             None | Some(b"records") => View::Records,
             Some(b"stats") => View::Stats,
             Some(b"verify") => View::Verify,
