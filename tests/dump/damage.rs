@@ -61,7 +61,11 @@ fn a_changed_byte_is_named_with_segment_offset_and_reason() {
         );
     }
     assert!(
-        run.out.lines().last().unwrap().starts_with("damaged: 2 "),
+        run.out
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with("damaged: damages 2, "),
         "{}",
         run.out
     );

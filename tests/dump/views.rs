@@ -15,7 +15,7 @@ fn an_empty_store_has_nothing_to_show() {
     assert_eq!((run.status, run.out.lines().count()), (0, 1), "{run:?}");
     assert_eq!(dump(&["records", "--json"], &place.path()).out, "");
     let run = dump(&["verify"], &place.path());
-    let good = "good: damaged places 0, notes 0; segments 0, records 0, addresses 0, live IDs 0\n";
+    let good = "good: damages 0, notes 0; segments 0, records 0, addresses 0, live IDs 0\n";
     assert_eq!((run.status, &*run.out), (0, good));
     let total = &dump(&["stats", "--json"], &place.path()).json()[0];
     assert_eq!(

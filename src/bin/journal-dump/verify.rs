@@ -65,7 +65,7 @@ impl Summary<'_> {
 
     fn text(&self) -> String {
         format!(
-            "{}: damaged places {}, notes {}; segments {}, records {}, addresses {}, live IDs {}",
+            "{}: damages {}, notes {}; segments {}, records {}, addresses {}, live IDs {}",
             self.verdict(),
             self.damages,
             self.notes,
