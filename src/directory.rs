@@ -13,7 +13,9 @@ use std::sync::Arc;
 use crate::error::{Cause, Error, Result, write_escaped};
 use crate::ids::Slot;
 use crate::mutant::{self, Mutant};
-use crate::storage::{Storage, StorageFile, StorageLock, Written, read_full, write_full};
+use crate::storage::{
+    Storage, StorageFile, StorageLock, Written, is_no_space, read_full, write_full,
+};
 
 pub(crate) const LOCK_NAME: &str = "lock";
 pub(crate) const STORE_NAME: &str = "store";
@@ -321,10 +323,7 @@ impl Directory {
 
     /// No space if that is what `error` says, else an error of the system.
     pub(crate) fn refused(&self, doing: &'static str, name: &str, error: io::Error) -> Error {
-        if !matches!(
-            error.kind(),
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-        ) {
+        if !is_no_space(&error) {
             return self.io(doing, name, error);
         }
         let place = String::from(self.place());
@@ -333,6 +332,19 @@ impl Directory {
             place,
             source: Some(Cause::from(error)),
         }
+    }
+}
+
+/// Writes all of `bytes` to the file of this name.
+pub(crate) fn write_all(
+    file: &dyn StorageFile,
+    offset: u64,
+    bytes: &[u8],
+    name: &str,
+) -> Result<()> {
+    match write_full(file, offset, bytes) {
+        Written::All => Ok(()),
+        Written::Nothing(error) | Written::Part(error) => Err(Error::io("write", name, error)),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::journal::{Inner, Journal};
 use crate::mutant::{self, Mutant};
 use crate::record::{Add, AddForm, Record, Seed, add_bytes, encoded_bytes};
 use crate::segment::{SegmentWriter, Standing};
-use crate::storage::Written;
+use crate::storage::{Written, is_no_space};
 
 /// For what a record is, and so which space it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,14 +248,7 @@ impl Inner {
             Written::All => {}
             Written::Nothing(error) if is_no_space(&error) => {
                 self.next = Some(next);
-                let (what, place) = ("a seal", journal.place());
-                let source = Some(Cause::from(error));
-                return Err(Error::NoSpace {
-                    what,
-                    place,
-                    source,
-                }
-                .into());
+                return Err(journal.no_space("a seal", Some(Cause::from(error))).into());
             }
             Written::Nothing(error) | Written::Part(error) => {
                 // The header of the next segment is durable: with a seal that may or may not be on
@@ -298,14 +291,9 @@ impl Inner {
         match written {
             Written::All => {}
             Written::Nothing(error) if is_no_space(&error) => {
-                let (what, place) = ("a record", journal.place());
-                let source = Some(Cause::from(error));
-                return Err(Error::NoSpace {
-                    what,
-                    place,
-                    source,
-                }
-                .into());
+                return Err(journal
+                    .no_space("a record", Some(Cause::from(error)))
+                    .into());
             }
             Written::Nothing(error) | Written::Part(error) => {
                 let (place, source) = (journal.place(), Cause::from(error));
@@ -353,13 +341,4 @@ impl Journal {
         let inner = self.inner.lock();
         inner.writer.is_some() && inner.space.owed() > self.segment_bytes / 2
     }
-}
-
-/// Whether an error says that the disk is full.
-pub(super) fn is_no_space(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind;
-    matches!(
-        error.kind(),
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
-    )
 }

@@ -1,6 +1,6 @@
 //! The store file, and how a life of the store begins its first segment.
 
-use crate::directory::{Directory, STORE_NAME, STORE_NEW_NAME, slot_name};
+use crate::directory::{Directory, STORE_NAME, STORE_NEW_NAME, slot_name, write_all};
 use crate::error::{Error, Result};
 use crate::format::store;
 use crate::journal::{File, Inner, Journal};
@@ -45,15 +45,11 @@ impl OpenStoreFile {
     pub(crate) fn create(directory: &Directory, copy: StoreCopy) -> Result<OpenStoreFile> {
         directory.remove(STORE_NEW_NAME)?;
         let file = directory.create(STORE_NEW_NAME)?;
-        let last_byte = store::FILE_BYTES - 1;
-        match write_full(&*file, last_byte, &[0]) {
-            Written::All => {}
-            Written::Nothing(error) | Written::Part(error) => {
-                return Err(directory.refused("write", STORE_NEW_NAME, error));
-            }
-        }
-        for offset in store::COPY_OFFSETS {
-            match write_full(&*file, offset, &copy.encode()) {
+        let encoded = copy.encode();
+        let copies = store::COPY_OFFSETS.map(|offset| (offset, &encoded[..]));
+        let last_byte = [(store::FILE_BYTES - 1, &[0][..])];
+        for (offset, bytes) in last_byte.into_iter().chain(copies) {
+            match write_full(&*file, offset, bytes) {
                 Written::All => {}
                 Written::Nothing(error) | Written::Part(error) => {
                     return Err(directory.refused("write", STORE_NEW_NAME, error));
@@ -73,12 +69,7 @@ impl OpenStoreFile {
 
 /// Writes `bytes` and makes them durable.
 pub(super) fn write_synced(file: &File, offset: u64, bytes: &[u8], name: &str) -> Result<()> {
-    match write_full(&**file, offset, bytes) {
-        Written::All => {}
-        Written::Nothing(error) | Written::Part(error) => {
-            return Err(Error::io("write", name, error));
-        }
-    }
+    write_all(&**file, offset, bytes, name)?;
     file.sync().map_err(|error| Error::io("sync", name, error))
 }
 

@@ -8,14 +8,14 @@ use crate::directory::MakeSlotError;
 use crate::error::{Cause, Error, Result};
 use crate::format::header_block_bytes;
 use crate::ids::{Position, SegmentNumber, Slot};
-use crate::journal::append::{Purpose, Refused, is_no_space};
+use crate::journal::append::{Purpose, Refused};
 use crate::journal::life::write_synced;
 use crate::journal::{File, Journal, Next};
 use crate::mutant::{self, Mutant};
 use crate::record::Record;
 use crate::ring::{FreeSlot, Link};
 use crate::segment::{SegmentHeader, Standing};
-use crate::storage::{Written, write_full};
+use crate::storage::{Written, is_no_space, write_full};
 
 /// Up to where all must be durable before the slot is let go: the end of the release.
 #[inline]
@@ -210,7 +210,7 @@ impl Journal {
         })
     }
 
-    fn no_space(&self, what: &'static str, source: Option<Cause>) -> Error {
+    pub(super) fn no_space(&self, what: &'static str, source: Option<Cause>) -> Error {
         Error::NoSpace {
             what,
             place: self.place(),

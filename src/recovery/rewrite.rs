@@ -3,7 +3,7 @@
 //! Writes only bytes that were read and verified, in the place they were read from (rule 10 of
 //! docs/design.md). It can crash at any step and be run again.
 
-use crate::directory::{Directory, STORE_NAME, slot_name};
+use crate::directory::{Directory, STORE_NAME, slot_name, write_all};
 use crate::error::{Error, Result};
 use crate::format::{header_block_bytes, records_offset, store};
 use crate::ids::Position;
@@ -11,7 +11,7 @@ use crate::mutant::{self, Mutant};
 use crate::recovery::report::RecoveryReport;
 use crate::recovery::{Chain, ChainSegment, File};
 use crate::ring::Ring;
-use crate::storage::{Written, read_full, write_full};
+use crate::storage::read_full;
 use crate::store_file::StoreCopy;
 
 const PIECE_BYTES: u64 = 64 << 10;
@@ -70,7 +70,7 @@ pub(super) fn make_durable(
         ..*store
     };
     for offset in store::COPY_OFFSETS {
-        write(store_file, offset, &marked.encode(), STORE_NAME)?;
+        write_all(&**store_file, offset, &marked.encode(), STORE_NAME)?;
         store_file
             .sync()
             .map_err(|error| directory.io("sync", STORE_NAME, error))?;
@@ -92,10 +92,10 @@ fn rewrite_segment(segment: &ChainSegment) -> Result<u64> {
     };
     // One header copy is durable before the other is touched.
     if !mutant::is(Mutant::RewriteRecordsOnly) {
-        write(file, 0, &header, &name)?;
+        write_all(&**file, 0, &header, &name)?;
         synced()?;
         let copy_1 = header_block_bytes(segment.facts.bytes);
-        write(file, copy_1, &header, &name)?;
+        write_all(&**file, copy_1, &header, &name)?;
     }
     let mut offset = records_offset(segment.facts.bytes);
     let mut rewritten = 2 * header.len() as u64;
@@ -111,17 +111,10 @@ fn rewrite_segment(segment: &ChainSegment) -> Result<u64> {
             let short = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
             return Err(Error::io("read", name, short));
         }
-        write(file, offset, piece, &name)?;
+        write_all(&**file, offset, piece, &name)?;
         offset += wanted as u64;
         rewritten += wanted as u64;
     }
     synced()?;
     Ok(rewritten)
-}
-
-fn write(file: &File, offset: u64, bytes: &[u8], name: &str) -> Result<()> {
-    match write_full(&**file, offset, bytes) {
-        Written::All => Ok(()),
-        Written::Nothing(error) | Written::Part(error) => Err(Error::io("write", name, error)),
-    }
 }

@@ -147,3 +147,9 @@ pub(crate) fn write_full(file: &dyn StorageFile, offset: u64, bytes: &[u8]) -> W
     }
     Written::All
 }
+
+/// Whether an error says that the disk is full.
+pub(crate) fn is_no_space(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded)
+}
