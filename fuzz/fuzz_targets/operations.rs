@@ -164,7 +164,15 @@ impl Run {
             };
             let mut model = self.models.last().expect("there is one").clone();
             let answer = runner.run(&operation);
-            if matches!(answer, Answer::Failed(_)) {
+            let is_reopened = matches!(operation, Operation::Reopen { .. });
+            if answer == Answer::NoSpace && !is_reopened {
+                assert!(disk.has_told(), "{operation:?}: no space, though there was");
+                model.refuse(&operation);
+                self.models.push(model);
+                reached.kill = self.models.len() - 1;
+                continue;
+            }
+            if matches!(answer, Answer::Failed(_) | Answer::NoSpace) {
                 assert!(disk.has_told(), "{operation:?}: {answer:?}");
                 operation.run_on(&mut model);
                 self.models.push(model);
