@@ -178,6 +178,24 @@ fn a_shrunk_cache_becomes_small_and_stays_right() {
 }
 
 #[test]
+fn every_id_is_found_at_each_step_of_a_change_of_capacity() {
+    let mut cache = Cache::new(30_000);
+    add_usual(&mut cache, 0..31_000);
+    let mut next = 31_000;
+    for capacity in [12_000, 13_000, 40_000, 2000] {
+        let _ = cache.set_capacity(capacity);
+        for _ in 0..60 {
+            add_usual(&mut cache, next..next + 16);
+            next += 16;
+            for number in (next - cache.len()..next).step_by(97) {
+                let found = cache.find(mixed(number), &usual(number));
+                assert_eq!(found, Some(Ordinal(number + 1)), "capacity {capacity}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_clear_gives_back_all_memory() {
     let mut cache = Cache::new(20_000);
     add_usual(&mut cache, 0..30_000);
