@@ -11,11 +11,11 @@ mod rewrite;
 mod scan;
 mod slots;
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use crate::directory::{Directory, STORE_NEW_NAME, slot_away_name, slot_name, slot_new_name};
 use crate::error::{Error, Result};
+use crate::hash::IdHasher;
 use crate::ids::SegmentNumber;
 use crate::mutant::{self, Mutant};
 use crate::record::Record;
@@ -35,8 +35,8 @@ pub use report::{CapacityChange, Progress, RecoveryReport, SegmentReport, TailRe
 pub(crate) type File = Arc<dyn StorageFile>;
 
 /// What recovery hands over.
-pub(crate) struct Recovered<H> {
-    pub(crate) replayed: Replayed<H>,
+pub(crate) struct Recovered {
+    pub(crate) replayed: Replayed,
     pub(crate) ring: Ring<File>,
     /// The store file and what it says; none in a directory that has no store yet.
     pub(crate) store: (File, StoreCopy),
@@ -50,11 +50,11 @@ pub(crate) struct Recovered<H> {
 /// # Errors
 ///
 /// [`Error::Damaged`], [`Error::NewerFormat`], [`Error::NotAStore`], [`Error::Io`].
-pub(crate) fn recover<H: BuildHasher>(
+pub(crate) fn recover(
     directory: &Directory,
-    hasher: H,
+    hasher: IdHasher,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Option<Recovered<H>>> {
+) -> Result<Option<Recovered>> {
     let survey = directory.survey()?;
     if !survey.has_store {
         if !survey.slots.is_empty() || !survey.slots_away.is_empty() {
@@ -122,12 +122,12 @@ fn restore_names(
 }
 
 /// Replays the chain, oldest first.
-pub(crate) fn replay<H: BuildHasher>(
+pub(crate) fn replay(
     chain: &Chain,
-    hasher: H,
+    hasher: IdHasher,
     progress: &mut dyn FnMut(Progress),
     report: &mut RecoveryReport,
-) -> Result<Replayed<H>> {
+) -> Result<Replayed> {
     let mut replayed = Replayed::new(hasher);
     let total_bytes = chain.segments.iter().map(|segment| segment.end).sum();
     let mut done_bytes = 0;

@@ -5,11 +5,11 @@
 //! the outcome the same (rule 12 of docs/design.md).
 
 use std::collections::HashMap;
-use std::hash::BuildHasher;
 
 use crate::cache::{Cache, Restored};
 use crate::error::{DamageReason, Error, Result};
 use crate::format::{ADDRESSES_MAX, CAPACITY_MAX};
+use crate::hash::IdHasher;
 use crate::ids::{Namespace, Ordinal, Owner, SegmentNumber, Ticks};
 use crate::mutant::{self, Mutant};
 use crate::record::{
@@ -17,8 +17,8 @@ use crate::record::{
 };
 
 /// Everything that the journal says, applied.
-pub(crate) struct Replayed<H> {
-    hasher: H,
+pub(crate) struct Replayed {
+    hasher: IdHasher,
     pub(crate) addresses: HashMap<u32, ReplayedAddress>,
     pub(crate) bookmarks: HashMap<Box<[u8]>, ReplayedBookmark>,
     pub(crate) prepared: HashMap<Box<[u8]>, ReplayedPrepare>,
@@ -104,8 +104,8 @@ pub(crate) fn element_bytes(count: u64, element: &Element<'_>) -> u64 {
     own as u64 + transaction_bytes(0, false) / count.max(1)
 }
 
-impl<H: BuildHasher> Replayed<H> {
-    pub(crate) fn new(hasher: H) -> Replayed<H> {
+impl Replayed {
+    pub(crate) fn new(hasher: IdHasher) -> Replayed {
         Replayed {
             hasher,
             addresses: HashMap::new(),
@@ -240,7 +240,7 @@ impl<H: BuildHasher> Replayed<H> {
 
     fn add(&mut self, at: At, add: &Add<'_>, bytes: u64, is_carried: bool) -> Result<()> {
         self.newest_time = self.newest_time.max(add.time);
-        let hash = self.hasher.hash_one(add.id);
+        let hash = self.hasher.hash(add.id);
         let address = self.at(at, add.address)?;
         address.is_begun = true;
         let cache = &mut address.cache;

@@ -106,6 +106,7 @@ impl Shared {
 
     /// Who holds `id`; a claim whose lease is over is as if it were gone. It stays until somebody
     /// has [taken it over](Shared::take_over), so that its holder may still confirm.
+    #[inline]
     pub(crate) fn holder(&self, state: &AddressState, hash: u64, id: &[u8]) -> Option<Owner> {
         let claim = state.claims.get(hash, id)?;
         let is_over = |end| end <= self.timeline.monotonic();
@@ -113,6 +114,7 @@ impl Shared {
     }
 
     /// Ends the claim on `id` whose lease is over, if there is one: others have the ID now.
+    #[inline]
     pub(crate) fn take_over(&self, state: &mut AddressState, hash: u64, id: &[u8]) {
         if let Some(claim) = state.claims.get(hash, id) {
             self.unclaim(state, hash, id, claim.token);
