@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn the_key_decides_and_every_byte_and_the_length_count() {
-        let (one, other) = (IdHasher::new(1, 2), IdHasher::new(2, 2));
+        let (one, other) = (IdHasher::random(), IdHasher::random());
         let mut seen = std::collections::BTreeSet::new();
         let id = [0x5a; 64];
         for bytes in 0..=id.len() {
