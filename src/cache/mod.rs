@@ -16,11 +16,13 @@ mod chunk;
 mod chunks;
 mod index;
 mod place;
+mod reach;
 mod replay;
 #[cfg(test)]
 mod tests;
 mod unsynced;
 
+pub(crate) use reach::Reach;
 pub(crate) use replay::Restored;
 pub(crate) use unsynced::Unsynced;
 
@@ -262,6 +264,10 @@ impl Cache {
     }
 
     /// The lowest ordinal that may be live.
+    pub(crate) fn window_start(&self) -> Ordinal {
+        Ordinal(self.start())
+    }
+
     #[inline]
     fn start(&self) -> u64 {
         self.floor

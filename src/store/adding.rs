@@ -166,8 +166,12 @@ impl Shared {
             id,
         };
         let evicted = signed(state.cache.eviction_bytes());
+        let base = state.base.segment();
         let appended = journal.append_add(&add, &mut state.base, purpose, -evicted)?;
         state.cache.add(hash, id, &[], time, appended.bytes);
+        if state.base.segment() != base {
+            state.begins_segment(ordinal);
+        }
         self.begun(state);
         state.note(ordinal, appended.end, journal.commit.durable());
         Ok((Some(appended), ordinal))
@@ -242,6 +246,14 @@ impl AddressState {
         self.unsynced.trim(durable);
         self.unsynced.push(ordinal, end);
         self.last_change = end;
+    }
+
+    /// Notes that the add with `ordinal` is the first in the segment of the base.
+    #[cold]
+    fn begins_segment(&mut self, ordinal: Ordinal) {
+        let begin = (self.base.segment(), ordinal);
+        let (start, live) = (self.cache.window_start(), self.cache.len());
+        self.reach.note(begin, start, live);
     }
 
     pub(crate) fn set_defined(&mut self, appended: &Appended) {
