@@ -67,6 +67,7 @@ fn a_place_taken_again_and_again_does_not_fill_its_chunk() {
     let longest = vec![b'x'; 65_536];
     cache.restore(Ordinal(1), 1, b"stays", b"value", Ticks(1), 64);
     for ordinal in (0..600).map(|round| Ordinal(2 + round % 2)) {
+        cache.remove(Ordinal(5 - ordinal.0));
         assert_eq!(
             cache.restore(ordinal, 2, &longest, &[], Ticks(1), 66_000),
             Restored::Fresh
@@ -74,6 +75,7 @@ fn a_place_taken_again_and_again_does_not_fill_its_chunk() {
         assert_eq!(cache.get(ordinal).unwrap().id, &longest[..]);
         assert_eq!(cache.len(), 2);
     }
+    cache.restored();
     let stays = cache.get(cache.find(1, b"stays").unwrap()).unwrap();
     assert_eq!((stays.id, stays.value), (&b"stays"[..], &b"value"[..]));
 }

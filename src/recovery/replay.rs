@@ -203,8 +203,11 @@ impl Replayed {
         Ok(())
     }
 
-    /// Checks what can only be known at the end: what lives has a name.
+    /// Ends the replay. Checks what can only be known then: what lives has a name.
     pub(crate) fn finish(&mut self, end: At) -> Result<()> {
+        self.addresses
+            .values_mut()
+            .for_each(|address| address.cache.restored());
         let nameless = self
             .addresses
             .values()
