@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use super::header::SegmentHeader;
 use crate::format::{UNIT_BYTES, frame, record_bytes_max, records_offset};
 use crate::ids::{Ordinal, Position, SegmentNumber, Ticks};
@@ -22,6 +24,8 @@ pub(crate) struct Item<'a> {
     pub(crate) offset: u64,
     /// What it says.
     pub(crate) decoded: Decoded<'a>,
+    /// Its bytes.
+    pub(crate) raw: &'a [u8],
 }
 
 /// How the records of a segment end.
@@ -144,7 +148,13 @@ impl SegmentReader {
                 self.offset = offset_after;
                 self.highest_mark = self.highest_mark.max(decoded.mark);
                 self.bases.learn(&decoded);
-                return Ok(Some(Item { offset, decoded }));
+                let length = usize::try_from(decoded.bytes).unwrap_or(usize::MAX);
+                let raw = bytes.get(..length).unwrap_or_default();
+                return Ok(Some(Item {
+                    offset,
+                    decoded,
+                    raw,
+                }));
             }
             Err(stop) => stop,
         };
@@ -245,7 +255,7 @@ impl Window {
 /// What the short adds of each address count from.
 #[derive(Default)]
 struct Bases {
-    by_address: HashMap<u32, Ordinal>,
+    by_address: HashMap<u32, Ordinal, RandomState>,
     /// That of the address of the last add: most often the next one asked for.
     latest: Option<(u32, Ordinal)>,
 }
