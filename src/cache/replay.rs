@@ -93,10 +93,17 @@ impl Cache {
 
     /// Replays that adds were made up to `last`.
     pub(crate) fn restore_last(&mut self, last: Ordinal) {
-        if last.0 > self.last {
-            let start = self.start();
-            self.last = last.0;
-            drop(self.leave(start));
+        if last.0 <= self.last {
+            return;
+        }
+        let start = self.start();
+        let is_next = last.0 - self.last == 1;
+        self.last = last.0;
+        match self.start() {
+            now if now == start => {}
+            // Usually one comes and one goes.
+            _ if is_next => self.evict(start),
+            _ => drop(self.leave(start)),
         }
     }
 }

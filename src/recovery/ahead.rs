@@ -25,8 +25,9 @@ use crate::store_file::StoreCopy;
 /// Stores of fewer bytes are read by the caller alone.
 const ALONE_BYTES: u64 = 8 << 20;
 const THREADS_MAX: usize = 16;
-/// Bytes of IDs after which a batch is handed over.
-const BATCH_BYTES: usize = 64 << 10;
+/// Bytes of IDs, or records, after which a batch is handed over.
+const BATCH_BYTES: usize = 32 << 10;
+const BATCH_STEPS: usize = 1024;
 /// Batches that may wait to be applied: what they hold is all that reading ahead takes.
 const BATCHES_AHEAD: usize = 16;
 
@@ -92,9 +93,9 @@ impl Batch {
     fn new(segment: usize) -> Batch {
         Batch {
             segment,
-            steps: Vec::new(),
+            steps: Vec::with_capacity(BATCH_STEPS),
             is_last: false,
-            bytes: Vec::new(),
+            bytes: Vec::with_capacity(BATCH_BYTES),
         }
     }
 
@@ -214,7 +215,7 @@ fn read_batches(
         let mut batch = Batch::new(segment);
         while let Some(item) = reader.next().map_err(failed)? {
             batch.push(&item, hasher);
-            if batch.bytes.len() >= BATCH_BYTES {
+            if batch.steps.len() >= BATCH_STEPS || batch.bytes.len() >= BATCH_BYTES {
                 hand_over(std::mem::replace(&mut batch, Batch::new(segment)))?;
             }
         }

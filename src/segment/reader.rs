@@ -120,7 +120,8 @@ impl SegmentReader {
 
     /// The next record; none once the end is reached. The seal is the last record given.
     pub(crate) fn next(&mut self) -> io::Result<Option<Item<'_>>> {
-        if self.end.is_none() {
+        let is_ahead = self.end.is_none() && self.is_in_window();
+        if self.end.is_none() && !is_ahead {
             self.end = self.end_before_record()?;
         }
         if self.end.is_some() {
@@ -182,6 +183,16 @@ impl SegmentReader {
     /// The highest mark of the records so far.
     pub(crate) fn highest_mark(&self) -> Option<Position> {
         self.highest_mark
+    }
+
+    /// Whether the next record, if it is a usual one, lies in the window, and no end before it.
+    #[inline]
+    fn is_in_window(&self) -> bool {
+        let ahead = self.window.from(self.offset);
+        let Ok(frame) = Frame::read(ahead, self.record_bytes_max) else {
+            return false;
+        };
+        frame.bytes <= ahead.len() as u64 && self.given_end.is_none_or(|end| end > self.offset)
     }
 
     /// The end that is reached without looking at a record; else the record is in the window.
