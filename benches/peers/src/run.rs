@@ -1,0 +1,125 @@
+//! Runs the tasks one after the other, each in a process of its own that is bounded in time.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::measure;
+use crate::peer::{Failure, Result};
+use crate::peers::redis;
+use crate::plan::{Mode, Wanted};
+use crate::task::{Report, Task};
+
+/// The hidden option by which a process is told its task.
+pub const TASK: &str = "--task";
+
+/// What one process may take at most.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// One line of a table.
+#[derive(Serialize)]
+pub struct Row {
+    pub mode: Mode,
+    pub task: Task,
+    pub report: Option<Report>,
+    pub failure: Option<String>,
+}
+
+/// Does all tasks; a failure of one is a row like the others.
+pub fn all(wanted: &Wanted<'_>) -> Result<Vec<Row>> {
+    let tasks = wanted.tasks();
+    let mut rows = Vec::new();
+    let count = tasks.len();
+    for (index, (mode, task)) in tasks.into_iter().enumerate() {
+        let work = serde_json::to_string(&task.work)?;
+        let text = format!("{}/{count} {} {} {work}", index + 1, mode.name(), task.peer);
+        eprint!("\r\x1b[K{text}");
+        std::io::stderr().flush()?;
+        let scratch = tempfile::Builder::new()
+            .prefix("idjournal-peers-")
+            .tempdir_in(&task.directory)?;
+        let own = Task {
+            directory: scratch.path().to_path_buf(),
+            ..task.clone()
+        };
+        let (report, failure) = match one(&own) {
+            Ok(report) => (Some(report), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        rows.push(Row {
+            mode,
+            task,
+            report,
+            failure,
+        });
+    }
+    eprint!("\r\x1b[K");
+    Ok(rows)
+}
+
+fn one(task: &Task) -> Result<Report> {
+    let errors = task.directory.join("errors");
+    let mut child = Command::new(std::env::current_exe()?)
+        .arg(TASK)
+        .arg(serde_json::to_string(task)?)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(&errors)?)
+        .spawn()?;
+    let status = wait(&mut child, &task.directory)?;
+    if !status.success() {
+        let errors = std::fs::read_to_string(&errors)?;
+        let last = errors.lines().last().unwrap_or("no word why");
+        return Err(Failure::from(format!("{status}: {last}")));
+    }
+    let report = std::fs::read(task.directory.join("report"))?;
+    Ok(serde_json::from_slice(&report)?)
+}
+
+/// Waits for a process; past the limit it is ended, and the server that it may have started too.
+fn wait(child: &mut Child, directory: &Path) -> Result<ExitStatus> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if began.elapsed() > LIMIT {
+            child.kill()?;
+            child.wait()?;
+            let server = redis::process_file(&directory.join("peer"));
+            if let Ok(process) = std::fs::read_to_string(server) {
+                Command::new("kill").arg(process.trim()).status()?;
+            }
+            let text = format!("took over {} s", LIMIT.as_secs());
+            return Err(Failure::from(text));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// In the process of its own: does the task and leaves the report.
+pub fn child(task: &str) -> Result<()> {
+    let task: Task = serde_json::from_str(task)?;
+    let report = measure::run(&task)?;
+    std::fs::write(task.directory.join("report"), serde_json::to_vec(&report)?)?;
+    Ok(())
+}
+
+/// How often a second 64 bytes can be written over and synced: what the disk alone does.
+pub fn bare_syncs_per_second(directory: &Path) -> Result<f64> {
+    let file = tempfile::tempfile_in(directory)?;
+    file.write_all_at(&[0; 1 << 20], 0)?;
+    file.sync_all()?;
+    let (began, mut count) = (Instant::now(), 0);
+    while began.elapsed() < Duration::from_millis(300) {
+        file.write_all_at(&[1; 64], count * 64 % (1 << 20))?;
+        file.sync_data()?;
+        count += 1;
+    }
+    Ok(count as f64 / began.elapsed().as_secs_f64())
+}
