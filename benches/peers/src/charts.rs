@@ -99,7 +99,7 @@ fn bars(area: &Area<'_>, panel: &Panel) -> Result<()> {
     let power = |rate: f64, round: fn(f64) -> f64| 10_f64.powf(round(rate.log10()));
     let min = power(rates().fold(f64::INFINITY, f64::min) * 0.9, f64::floor);
     let max = power(rates().fold(1.0, f64::max) * 2.5, f64::ceil);
-    let title = format!("adds a second by one log scale: {}", panel.title);
+    let title = format!("adds a second, log scale: {}", panel.title);
     let mut chart = ChartBuilder::on(area)
         .caption(title, text(15))
         .margin_right(20)
@@ -139,6 +139,16 @@ fn short(rate: f64) -> String {
         1e4.. => format!("{:.0} k", rate / 1e3),
         1e3.. => format!("{:.1} k", rate / 1e3),
         _ => format!("{rate:.0}"),
+    }
+}
+
+/// Microseconds, in few signs.
+fn duration(microseconds: f64) -> String {
+    match microseconds {
+        1e6.. => format!("{:.0} s", microseconds / 1e6),
+        1e3.. => format!("{:.0} ms", microseconds / 1e3),
+        1.0.. => format!("{microseconds:.0} us"),
+        _ => format!("{microseconds:.1} us"),
     }
 }
 
@@ -182,6 +192,7 @@ fn scaling(rows: &[Row], path: &Path) -> Result<()> {
         .x_labels(8)
         .x_label_formatter(&|count| format!("{count:.0}"))
         .y_label_formatter(&|rate| short(*rate))
+        .light_line_style(WHITE)
         .label_style(text(12))
         .draw()?;
     for ((name, points), color) in lines.into_iter().zip(LINES) {
@@ -217,7 +228,7 @@ fn cliff(rows: &[Row], path: &Path) -> Result<()> {
         .fold(f64::INFINITY, f64::min);
     let max = points().map(|point| point.max).fold(1.0, f64::max);
     let root = area(path, (900, 500))?;
-    let title = "microseconds of an add, in each 100 adds: median (thick) and longest (thin)";
+    let title = "time of an add, of each 100 in a row: median (thick) and longest (thin)";
     let mut chart = ChartBuilder::on(&root)
         .caption(title, text(16))
         .margin(14)
@@ -228,13 +239,8 @@ fn cliff(rows: &[Row], path: &Path) -> Result<()> {
         .configure_mesh()
         .x_desc("adds; the window of 20,000 IDs is full at 20,000")
         .x_label_formatter(&|add| format!("{add:.0}"))
-        .y_label_formatter(&|time| {
-            if *time < 1.0 {
-                format!("{time}")
-            } else {
-                short(*time)
-            }
-        })
+        .y_label_formatter(&|time| duration(*time))
+        .light_line_style(WHITE)
         .label_style(text(12))
         .draw()?;
     let full = [(SMALL as f64, min * 0.7), (SMALL as f64, max * 1.5)];

@@ -87,3 +87,37 @@ pub fn mix(number: u64) -> u64 {
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_the_text_of_a_uuid_and_stands_for_one_number() {
+        let mut seen = std::collections::HashSet::new();
+        for number in 0..10_000 {
+            let id = id_of(number);
+            for (place, byte) in id.iter().enumerate() {
+                let is_dash = matches!(place, 8 | 13 | 18 | 23);
+                assert_eq!(*byte == b'-', is_dash);
+                assert!(is_dash || byte.is_ascii_hexdigit());
+            }
+            assert!(seen.insert(id));
+        }
+    }
+
+    #[test]
+    fn the_newest_ids_are_those_taken_last_and_the_windows_are_full() {
+        let windows = [100, 40, 20, 20];
+        let mut stream = Stream::new(0);
+        let mut taken: [Vec<Id>; ADDRESSES] = Default::default();
+        for _ in 0..Stream::adds_to_fill(&windows) {
+            let (address, id) = stream.take();
+            taken[address].push(id);
+        }
+        for (address, ids) in taken.iter().enumerate() {
+            assert!(ids.len() >= windows[address]);
+            assert!(stream.newest(address).eq(ids.iter().rev().copied()));
+        }
+    }
+}

@@ -12,6 +12,8 @@ use crate::task::{Task, Work};
 
 pub const SMALL: usize = 20_000;
 pub const LARGE: usize = 1_000_000;
+/// How many IDs a slow address remembers.
+const SLOW: usize = 5_000;
 /// Instead of the large one in a quick run.
 const MIDDLE: usize = 100_000;
 const BATCH: usize = 1_000;
@@ -74,7 +76,8 @@ impl Wanted<'_> {
     pub fn tasks(&self) -> Vec<(Mode, Task)> {
         let is_wanted = |kind: &&Kind| {
             let is_named = self.peers.iter().any(|name| name == kind.name);
-            (self.peers.is_empty() || is_named) && (kind.name != "redis" || redis::is_present())
+            let is_default = self.peers.is_empty() && !(self.is_quick && kind.is_index());
+            (is_named || is_default) && (kind.name != "redis" || redis::is_present())
         };
         let kinds: Vec<&Kind> = KINDS.iter().filter(is_wanted).collect();
         let mut tasks = Vec::new();
@@ -111,9 +114,7 @@ impl Wanted<'_> {
             Mode::Unsynced => {
                 for level in unsynced {
                     push(level, adds(false), SMALL);
-                    if !(self.is_quick && kind.is_index()) {
-                        push(level, adds(self.has(Mode::Reopen)), large);
-                    }
+                    push(level, adds(self.has(Mode::Reopen)), large);
                 }
             }
             Mode::Synced if has_power => push(Survives::Power, adds(false), SMALL),
@@ -150,7 +151,7 @@ impl Wanted<'_> {
         let windows = (0..ADDRESSES).map(|address| match (work, address) {
             (Work::Check, _) => size - 40 * address,
             (_, 0) => size,
-            _ => size.min(SMALL),
+            _ => size.min(SLOW),
         });
         Task {
             peer: kind.name.to_owned(),

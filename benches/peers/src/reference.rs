@@ -16,6 +16,8 @@ const ADDS: u64 = 6_000;
 struct Reference {
     order: VecDeque<Id>,
     set: HashSet<Id>,
+    /// The last that fell out.
+    forgotten: Option<Id>,
 }
 
 impl Reference {
@@ -28,31 +30,41 @@ impl Reference {
             && let Some(oldest) = self.order.pop_front()
         {
             self.set.remove(&oldest);
+            self.forgotten = Some(oldest);
         }
         true
     }
 }
 
-/// The adds: mostly new IDs, some of the last one and a half windows again.
+/// The adds: mostly new IDs, some of the last one and a half windows again, and some from the very
+/// edge of the window, as the reference has it.
 struct Adds {
     next: u64,
     made: Vec<u64>,
 }
 
 impl Adds {
-    fn take(&mut self, windows: &[usize]) -> (usize, Id) {
+    fn take(&mut self, windows: &[usize], references: &[Reference]) -> (usize, Id) {
         let chance = mix(self.next);
         self.next += 1;
         let address = (chance % windows.len() as u64) as usize;
         let back = windows[address] as u64 * 3 / 2;
         let made = &mut self.made[address];
-        let number = if chance >> 32 & 3 == 0 && *made > 0 {
-            *made - 1 - (chance >> 34) % back.min(*made)
-        } else {
-            *made += 1;
-            *made - 1
+        let reference = &references[address];
+        let id = match chance >> 32 & 15 {
+            0 => reference.order.front().copied(),
+            1 => reference.forgotten,
+            2 | 3 if *made > 0 => {
+                let number = *made - 1 - (chance >> 36) % back.min(*made);
+                Some(id_of(number << 8 | address as u64))
+            }
+            _ => None,
         };
-        (address, id_of(number << 8 | address as u64))
+        let new = || {
+            *made += 1;
+            id_of((*made - 1) << 8 | address as u64)
+        };
+        (address, id.unwrap_or_else(new))
     }
 }
 
@@ -86,7 +98,8 @@ fn compare(
     while adds.next < end {
         // One by one, then some at once.
         let count = if adds.next.is_multiple_of(7) { 50 } else { 1 };
-        let batch: Vec<(usize, Id)> = (0..count).map(|_| adds.take(&setup.windows)).collect();
+        let take = |_| adds.take(&setup.windows, references);
+        let batch: Vec<(usize, Id)> = (0..count).map(take).collect();
         let mut answers = Vec::new();
         answer(&mut *session, &batch, &mut answers)?;
         if answers.len() != batch.len() {
@@ -112,4 +125,71 @@ fn answer(session: &mut dyn Session, batch: &[(usize, Id)], answers: &mut Vec<bo
         return Ok(());
     }
     session.add_batch(batch, answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::{Mutex, PoisonError};
+
+    use super::*;
+    use crate::peer::Survives;
+    use crate::window::Window;
+
+    struct InMemory(Mutex<Vec<Window>>);
+
+    impl Peer for InMemory {
+        fn session(&self) -> Result<Box<dyn Session + '_>> {
+            Ok(Box::new(InMemorySession(self)))
+        }
+
+        fn close(self: Box<Self>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    struct InMemorySession<'a>(&'a InMemory);
+
+    impl Session for InMemorySession<'_> {
+        fn add(&mut self, address: usize, id: &Id) -> Result<bool> {
+            let windows = self.0.0.lock();
+            let mut windows = windows.unwrap_or_else(PoisonError::into_inner);
+            Ok(windows[address].add(id).is_some())
+        }
+
+        fn add_batch(&mut self, adds: &[(usize, Id)], new: &mut Vec<bool>) -> Result<()> {
+            for (address, id) in adds {
+                new.push(self.add(*address, id)?);
+            }
+            Ok(())
+        }
+    }
+
+    /// Compares windows of these sizes with a reference of 300 and 260.
+    fn compared(sizes: [usize; 2]) -> Result<u64> {
+        let setup = Setup {
+            directory: PathBuf::new(),
+            windows: vec![300, 260],
+            survives: Survives::Nothing,
+        };
+        let mut adds = Adds {
+            next: 0,
+            made: vec![0; 2],
+        };
+        let mut references = [Reference::default(), Reference::default()];
+        let peer = InMemory(Mutex::new(sizes.map(Window::new).into()));
+        compare(&peer, &setup, &mut adds, &mut references)
+    }
+
+    #[test]
+    fn a_window_that_answers_as_the_reference_passes() {
+        assert!(compared([300, 260]).is_ok_and(|checked| checked >= ADDS / 3));
+    }
+
+    #[test]
+    fn a_window_one_too_small_or_too_large_is_found_out() {
+        for sizes in [[299, 260], [301, 260], [300, 259], [300, 261]] {
+            assert!(compared(sizes).is_err(), "{sizes:?}");
+        }
+    }
 }
