@@ -12,7 +12,7 @@ use crate::peer::{Result, Survives};
 
 const TABLE: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("ids");
 
-/// Without syncs, one commit of this many is durable: pages are freed for good only by that.
+/// Without syncs, one commit of this many is durable: a kill undoes no more than that.
 const DURABLE_EVERY: u64 = 10_000;
 
 pub struct Redb {
