@@ -319,7 +319,9 @@ fn threads(kind: &Kind, setup: &Setup, count: usize, seconds: f64) -> Result<Rep
     };
     let each = |bytes: u64| bytes as f64 / total.adds as f64;
     run.report.adds_per_second = Some(total.per_second());
-    run.report.latency = Some(latency(&all));
+    if !kind.is_in_flight {
+        run.report.latency = Some(latency(&all));
+    }
     run.report.bytes = Some(BytesWritten {
         by_calls: each(after.bytes_by_calls - before.bytes_by_calls),
         to_device: each(after.bytes_to_device - before.bytes_to_device),

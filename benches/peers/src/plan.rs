@@ -129,10 +129,11 @@ impl Wanted<'_> {
                 push(Survives::Power, Work::Threads { count: THREADS }, SMALL);
             }
             // Where adds without syncs are measured, the same windows are reopened there.
-            Mode::Reopen if !kind.is_in_flight => match unsynced.last() {
-                Some(_) if self.has(Mode::Unsynced) => {}
-                Some(level) => push(level, Work::Reopen, large),
-                None => push(Survives::Power, Work::Reopen, large),
+            Mode::Reopen if kind.is_in_flight => {}
+            Mode::Reopen => match kind.levels[0] {
+                Survives::Power => push(Survives::Power, Work::Reopen, large),
+                level if !self.has(Mode::Unsynced) => push(level, Work::Reopen, large),
+                _ => {}
             },
             Mode::Scaling if matches!(kind.name, "idjournal" | "okaywal" | "rocksdb") => {
                 for count in [1, 2, 4, 8, 16, 32, 64, 128] {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -51,6 +51,11 @@ pub fn all(wanted: &Wanted<'_>) -> Result<Vec<Row>> {
             Ok(report) => (Some(report), None),
             Err(error) => (None, Some(error.to_string())),
         };
+        // Where it worked is of no interest to the reader.
+        let task = Task {
+            directory: PathBuf::new(),
+            ..task
+        };
         rows.push(Row {
             mode,
             task,
@@ -71,7 +76,11 @@ fn one(task: &Task) -> Result<Report> {
         .stdout(Stdio::null())
         .stderr(File::create(&errors)?)
         .spawn()?;
-    let status = wait(&mut child, &task.directory)?;
+    let status = wait(&mut child);
+    if !matches!(&status, Ok(status) if status.success()) {
+        end_server(&task.directory)?;
+    }
+    let status = status?;
     if !status.success() {
         let errors = std::fs::read_to_string(&errors)?;
         let last = errors.lines().last().unwrap_or("no word why");
@@ -81,8 +90,8 @@ fn one(task: &Task) -> Result<Report> {
     Ok(serde_json::from_slice(&report)?)
 }
 
-/// Waits for a process; past the limit it is ended, and the server that it may have started too.
-fn wait(child: &mut Child, directory: &Path) -> Result<ExitStatus> {
+/// Waits for a process; past the limit it is ended.
+fn wait(child: &mut Child) -> Result<ExitStatus> {
     let began = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
@@ -91,15 +100,25 @@ fn wait(child: &mut Child, directory: &Path) -> Result<ExitStatus> {
         if began.elapsed() > LIMIT {
             child.kill()?;
             child.wait()?;
-            let server = redis::process_file(&directory.join("peer"));
-            if let Ok(process) = std::fs::read_to_string(server) {
-                Command::new("kill").arg(process.trim()).status()?;
-            }
             let text = format!("took over {} s", LIMIT.as_secs());
             return Err(Failure::from(text));
         }
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Ends the server that a process left behind, if it did.
+fn end_server(directory: &Path) -> Result<()> {
+    let file = redis::process_file(&directory.join("peer"));
+    let Ok(process) = std::fs::read_to_string(file) else {
+        return Ok(());
+    };
+    let process = process.trim();
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+    if name.trim() == redis::PROGRAM {
+        Command::new("kill").arg(process).status()?;
+    }
+    Ok(())
 }
 
 /// In the process of its own: does the task and leaves the report.

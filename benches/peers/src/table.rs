@@ -82,6 +82,8 @@ fn cells_or_failure(row: &Row, cells: impl FnOnce(&Report) -> Vec<String>) -> Ve
         (Some(report), _) => cells(report),
         (None, failure) => vec![
             row.task.peer.clone(),
+            survives(row.task.survives).to_owned(),
+            grouped(row.task.windows[0] as f64),
             format!("FAILED: {}", failure.as_deref().unwrap_or_default()),
         ],
     }

@@ -13,7 +13,8 @@ use ::redis::{Client, Connection, Script, pipe};
 use crate::ids::Id;
 use crate::peer::{Failure, Peer, Result, Session, Setup, Survives};
 
-const PROGRAM: &str = "redis-server";
+/// The server.
+pub const PROGRAM: &str = "redis-server";
 
 const ADD: &str = "
     if redis.call('SADD', KEYS[1], ARGV[1]) == 0 then return 0 end

@@ -48,7 +48,7 @@ impl Kv for RocksDb {
                 Change::Delete(key) => batch.delete(key),
             }
         }
-        Ok(self.database.write_opt(&batch, &options)?)
+        Ok(self.database.write_opt(batch, &options)?)
     }
 
     fn scan(&self, each: Each<'_>) -> Result<()> {
