@@ -10,13 +10,12 @@ use crate::task::{Latency, Report, Work};
 pub fn tables(rows: &[Row]) -> String {
     let mut text = String::new();
     for mode in Mode::ALL {
-        let of_mode = |row: &&Row| match mode {
-            Mode::Reopen => row
-                .report
-                .as_ref()
-                .is_some_and(|report| report.reopen.is_some()),
-            _ => row.mode == *mode,
+        // What was measured without syncs may have been reopened too.
+        let is_reopened = |row: &&Row| {
+            let report = row.report.as_ref();
+            *mode == Mode::Reopen && report.is_some_and(|report| report.reopen.is_some())
         };
+        let of_mode = |row: &&Row| row.mode == *mode || is_reopened(row);
         let rows: Vec<&Row> = rows.iter().filter(of_mode).collect();
         if !rows.is_empty() {
             text.push_str(&table(*mode, &rows));
@@ -196,19 +195,21 @@ fn latency_cells(latency: Option<Latency>) -> [String; 4] {
 
 fn reopenings(rows: &[&Row]) -> Vec<Vec<String>> {
     let mut lines = vec![line(["peer", "survives", "IDs", "s", "s per million"])];
-    for row in rows {
-        let Some(reopen) = row.report.as_ref().and_then(|report| report.reopen) else {
-            continue;
-        };
-        let per_million = reopen.seconds * 1e6 / reopen.ids as f64;
-        lines.push(line([
-            &row.task.peer,
-            survives(row.task.survives),
-            &grouped(reopen.ids as f64),
-            &format!("{:.3}", reopen.seconds),
-            &format!("{per_million:.3}"),
-        ]));
-    }
+    lines.extend(rows.iter().map(|row| {
+        cells_or_failure(row, |report| {
+            let Some(reopen) = report.reopen else {
+                return vec![row.task.peer.clone()];
+            };
+            let per_million = reopen.seconds * 1e6 / reopen.ids as f64;
+            line([
+                &row.task.peer,
+                survives(row.task.survives),
+                &grouped(reopen.ids as f64),
+                &format!("{:.3}", reopen.seconds),
+                &format!("{per_million:.3}"),
+            ])
+        })
+    }));
     lines
 }
 
