@@ -50,8 +50,12 @@ fn table(mode: Mode, rows: &[&Row]) -> String {
 /// The first column to the left, the others to the right.
 fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+    // What stands last in a short line may run over the columns behind it.
+    let runs_over =
+        |line: &[String], column: usize| line.len() < columns && column + 1 == line.len();
     let width = |column: usize| {
-        let cells = lines.iter().filter_map(|line| line.get(column));
+        let counted = lines.iter().filter(|line| !runs_over(line, column));
+        let cells = counted.filter_map(|line| line.get(column));
         cells.map(String::len).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
@@ -61,7 +65,7 @@ fn aligned(lines: &[Vec<String>]) -> String {
             let width = widths[column];
             let cell = match column {
                 0 => format!("  {cell:<width$}"),
-                _ if column + 1 == line.len() && line.len() < columns => format!("  {cell}"),
+                _ if runs_over(line, column) => format!("  {cell}"),
                 _ => format!("  {cell:>width$}"),
             };
             text.push_str(&cell);
