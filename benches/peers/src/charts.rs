@@ -256,7 +256,7 @@ fn cliff(rows: &[Row], path: &Path) -> Result<()> {
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::MiddleRight)
+        .position(SeriesLabelPosition::UpperLeft)
         .background_style(WHITE.mix(0.8))
         .label_font(text(13))
         .draw()?;

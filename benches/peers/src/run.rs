@@ -28,6 +28,8 @@ pub struct Row {
     pub task: Task,
     pub report: Option<Report>,
     pub failure: Option<String>,
+    /// How long the process took in all.
+    pub seconds: f64,
 }
 
 /// Does all tasks; a failure of one is a row like the others.
@@ -47,6 +49,7 @@ pub fn all(wanted: &Wanted<'_>) -> Result<Vec<Row>> {
             directory: scratch.path().to_path_buf(),
             ..task.clone()
         };
+        let began = Instant::now();
         let (report, failure) = match one(&own) {
             Ok(report) => (Some(report), None),
             Err(error) => (None, Some(error.to_string())),
@@ -61,6 +64,7 @@ pub fn all(wanted: &Wanted<'_>) -> Result<Vec<Row>> {
             task,
             report,
             failure,
+            seconds: began.elapsed().as_secs_f64(),
         });
     }
     eprint!("\r\x1b[K");

@@ -46,6 +46,7 @@ impl Kind {
 }
 
 const LOOSE: &[Survives] = &[Survives::Nothing, Survives::Power];
+const UNSYNCED: &[Survives] = &[Survives::Nothing, Survives::Kill];
 const FIRM: &[Survives] = &[Survives::Kill, Survives::Power];
 
 const fn kind(
@@ -81,11 +82,7 @@ pub static KINDS: &[Kind] = &[
         ))
     },
     sharing(kind("okaywal", &[Survives::Power], okaywal::open)),
-    kind(
-        "mrecordlog",
-        &[Survives::Nothing, Survives::Kill],
-        mrecordlog::open,
-    ),
+    kind("mrecordlog", UNSYNCED, mrecordlog::open),
     kind("fjall", FIRM, ring::open::<fjall::Fjall>),
     kind("fjall-index", FIRM, index::open::<fjall::Fjall>),
     #[cfg(feature = "rocksdb")]
@@ -94,7 +91,7 @@ pub static KINDS: &[Kind] = &[
     kind("rocksdb-index", FIRM, index::open::<rocksdb::RocksDb>),
     kind("redb", LOOSE, ring::open::<redb::Redb>),
     kind("redb-index", LOOSE, index::open::<redb::Redb>),
-    kind("sled", LOOSE, ring::open::<sled::Sled>),
+    kind("sled", UNSYNCED, ring::open::<sled::Sled>),
     kind("lmdb", FIRM, ring::open::<heed::Heed>),
     kind("lmdb-index", FIRM, index::open::<heed::Heed>),
     kind("sqlite", FIRM, ring::open::<sqlite::Sqlite>),
