@@ -173,7 +173,10 @@ impl Journal {
         // sync.
         if let Err(error) = slot.file.prepare(self.writes) {
             self.inner.lock().ring.put_free(slot);
-            return Err(Error::io("map", name, error));
+            return Err(match is_no_space(&error) {
+                true => self.no_space("a segment's map", Some(Cause::from(error))),
+                false => Error::io("map", name, error),
+            });
         }
         // Copy 0 first and alone: if it cannot be written at all, nothing has changed.
         match write_full(&*slot.file, 0, &encoded) {

@@ -77,7 +77,8 @@ pub trait StorageFile: Send + Sync {
     fn sync(&self) -> io::Result<()>;
 
     /// From now on writes go the way `writes` says, as far as this storage can. The file must be as
-    /// long as it will ever be, and written in full.
+    /// long as it will ever be, and written in full; where that takes space again, as in a copy with
+    /// holes, a full disk is an error here and not at a write through the map.
     fn prepare(&self, writes: Writes) -> io::Result<()>;
 
     /// Whether writes go through a memory map.
@@ -146,6 +147,22 @@ pub(crate) fn write_full(file: &dyn StorageFile, offset: u64, bytes: &[u8]) -> W
         };
     }
     Written::All
+}
+
+/// Writes back what stands in `file`, so that every part of it has its space; or tells why not.
+fn rewrite(file: &dyn StorageFile) -> io::Result<()> {
+    let mut block = [0; 4096];
+    let mut offset = 0;
+    loop {
+        let count = read_full(file, offset, &mut block)?;
+        let Some(bytes) = block.get(..count).filter(|bytes| !bytes.is_empty()) else {
+            return Ok(());
+        };
+        match write_full(file, offset, bytes) {
+            Written::All => offset += count as u64,
+            Written::Nothing(error) | Written::Part(error) => return Err(error),
+        }
+    }
 }
 
 /// Whether an error says that the disk is full.
