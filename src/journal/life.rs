@@ -52,7 +52,11 @@ impl OpenStoreFile {
             match write_full(&*file, offset, bytes) {
                 Written::All => {}
                 Written::Nothing(error) | Written::Part(error) => {
-                    return Err(directory.refused("write", STORE_NEW_NAME, error));
+                    return Err(directory.refused(
+                        "the store file",
+                        ("write", STORE_NEW_NAME),
+                        error,
+                    ));
                 }
             }
         }

@@ -64,7 +64,7 @@ format() {
     case $1 in
         ext4) mkfs.ext4 -q -F "$2" ;;
         xfs) mkfs.xfs -q -f -m reflink=1 "$2" ;;
-        btrfs) mkfs.btrfs -q -f "$2" ;;
+        btrfs) mkfs.btrfs -q -f "$2" > /dev/null ;;
     esac
 }
 

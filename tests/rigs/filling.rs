@@ -35,6 +35,8 @@ pub(crate) struct Place<'a> {
     pub(crate) ballast: &'a str,
     /// Nobody else takes space.
     pub(crate) is_alone: bool,
+    /// The slots have their space, and keep it when they are written over.
+    pub(crate) is_whole: bool,
 }
 
 fn options(seed: u64, writes: &str) -> Options {
@@ -61,7 +63,12 @@ struct Filler<'a> {
     ballast: PathBuf,
     /// The ballast takes no more space.
     is_filled: AtomicBool,
+    /// What is written over has its space, so that nothing but a new slot is ever refused.
+    is_strict: bool,
 }
+
+/// What begins the reason for which a store stopped that may.
+const STOPPED: &str = "stopped: ";
 
 /// What one thread has done: how many IDs it has named, and which of them are known.
 #[derive(Default)]
@@ -90,35 +97,15 @@ pub(crate) fn run(place: &Place) -> Result<String, String> {
         pipe,
         ballast: Path::new(place.ballast).to_path_buf(),
         is_filled: AtomicBool::new(false),
+        is_strict: place.is_whole && !is_btrfs(place.ballast)?,
     };
-    let victim = filler.store.cache(format!("victim-{}", place.name));
-    let victim = victim.map_err(|error| chain(&error))?;
-    let mut done: Vec<Done> = (0..THREADS).map(|_| Done::default()).collect();
-    filler.all(&mut done, Filler::go_on)?;
-    for stage in 0..STAGES {
-        for number in 0..20 {
-            let added = victim.submit(format!("victim {stage} {number}")).wait();
-            let added = added.map_err(|error| format!("stage {stage}: {}", chain(&error)))?;
-            assert_eq!(added, Outcome::Added);
+    match filler.stages() {
+        Ok(()) => {}
+        // No space in the middle of an append: the rest of a record is missing, and that is final.
+        Err(error) if error.starts_with(STOPPED) && !filler.is_strict => {
+            say(&filler.pipe, format!("@{error}\n").as_bytes());
         }
-        // Either the disk is full before the adds, or it gets full while they go on.
-        filler.is_filled.store(false, Ordering::SeqCst);
-        if stage % 2 == 0 {
-            filler.fill();
-            filler.all(&mut done, Filler::until_full)?;
-        } else {
-            std::thread::scope(|scope| {
-                scope.spawn(|| filler.fill());
-                filler.all(&mut done, Filler::until_full)
-            })?;
-        }
-        filler.look(&done)?;
-        filler.make_room(&victim)?;
-        say(&filler.pipe, format!("@stage {stage}\n").as_bytes());
-        if stage + 1 < STAGES {
-            filler.free()?;
-            filler.all(&mut done, Filler::go_on)?;
-        }
+        result => result?,
     }
     say(&filler.pipe, b"@full\n");
     let mut rest = Vec::new();
@@ -126,7 +113,55 @@ pub(crate) fn run(place: &Place) -> Result<String, String> {
     Err("nobody killed the child".to_owned())
 }
 
+fn is_btrfs(directory: &str) -> Result<bool, String> {
+    let system = rustix::fs::statfs(directory).map_err(|error| error.to_string())?;
+    Ok(u64::try_from(system.f_type) == Ok(BTRFS_MAGIC))
+}
+
+/// Why a call failed that was not merely refused.
+fn failure(doing: &str, error: &Error) -> String {
+    let is_stop = matches!(error, Error::OutcomeUnknown { .. } | Error::Poisoned { .. });
+    let text = chain(error);
+    match is_stop && text.contains("No space left on device") {
+        true => format!("{STOPPED}{doing}: {text}"),
+        false => format!("{doing}: {text}"),
+    }
+}
+
 impl Filler<'_> {
+    fn stages(&self) -> Result<(), String> {
+        let victim = self.store.cache(format!("victim-{}", self.place.name));
+        let victim = victim.map_err(|error| chain(&error))?;
+        let mut done: Vec<Done> = (0..THREADS).map(|_| Done::default()).collect();
+        self.all(&mut done, Filler::go_on)?;
+        for stage in 0..STAGES {
+            for number in 0..20 {
+                let added = victim.submit(format!("victim {stage} {number}")).wait();
+                let added = added.map_err(|error| failure("victim", &error))?;
+                assert_eq!(added, Outcome::Added);
+            }
+            // Either the disk is full before the adds, or it gets full while they go on.
+            self.is_filled.store(false, Ordering::SeqCst);
+            if stage % 2 == 0 {
+                self.fill();
+                self.all(&mut done, Filler::until_full)?;
+            } else {
+                std::thread::scope(|scope| {
+                    scope.spawn(|| self.fill());
+                    self.all(&mut done, Filler::until_full)
+                })?;
+            }
+            self.look(&done)?;
+            self.make_room(&victim)?;
+            say(&self.pipe, format!("@stage {stage}\n").as_bytes());
+            if stage + 1 < STAGES {
+                self.free()?;
+                self.all(&mut done, Filler::go_on)?;
+            }
+        }
+        Ok(())
+    }
+
     fn all(
         &self,
         done: &mut [Done],
@@ -197,7 +232,7 @@ impl Filler<'_> {
                     words.push_str(&format!("@refused {thread} {number}\n"));
                     refused += 1;
                 }
-                Err(error) => return Err(format!("add {number}: {}", chain(&error))),
+                Err(error) => return Err(failure("add", &error)),
             }
         }
         say(&self.pipe, words.as_bytes());
@@ -248,15 +283,12 @@ impl Filler<'_> {
 
     /// Removing and clearing go on, where writing over what is there takes no space.
     fn make_room(&self, victim: &Cache) -> Result<(), String> {
-        let system = rustix::fs::statfs(self.place.directory);
-        let system = system.map_err(|error| error.to_string())?.f_type;
-        let is_strict = self.place.is_alone && u64::try_from(system) != Ok(BTRFS_MAGIC);
         let first = victim.ids().next();
         let removed = first.map_or(Ok(true), |first| victim.remove(first).wait());
         for result in [removed.map(drop), victim.clear().wait().map(drop)] {
             match result {
-                Err(Error::NoSpace { .. }) if !is_strict => {}
-                result => result.map_err(|error| format!("make room: {}", chain(&error)))?,
+                Err(Error::NoSpace { .. }) if !self.is_strict => {}
+                result => result.map_err(|error| failure("make room", &error))?,
             }
         }
         Ok(())
@@ -308,7 +340,13 @@ pub(crate) fn check(directory: &str, writes: &str, files: &[&str]) -> Result<Str
 
 fn hear(said: &mut BTreeMap<String, Said>, name: &str, line: &str) {
     let words: Vec<&str> = line.split(' ').collect();
-    let [word, thread, number, ref rest @ ..] = words[..] else {
+    let [
+        word @ ("@batch" | "@known" | "@refused"),
+        thread,
+        number,
+        ref rest @ ..,
+    ] = words[..]
+    else {
         return;
     };
     let (thread, number) = (thread.parse().unwrap(), number.parse().unwrap());
@@ -322,7 +360,6 @@ fn hear(said: &mut BTreeMap<String, Said>, name: &str, line: &str) {
                 .extend(numbers.map(|number| id(name, thread, number)));
         }
         "@known" => drop(said.known.insert(one)),
-        "@refused" => drop(said.refused.insert(one)),
-        other => panic!("{other}"),
+        _ => drop(said.refused.insert(one)),
     }
 }

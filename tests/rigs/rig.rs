@@ -32,7 +32,8 @@ const USAGE: &str = "\
 rig work DIR SEED LIFE POLICY WRITES [LOG]   take the steps of a life; tell them on standard output
 rig check DIR SEED POLICY WRITES SAID [POSITION]   compare with the first life that SAID tells
 rig lives DIR SEED POLICY WRITES CYCLES CUT HEAL   lives, each cut by one command, healed by another
-rig fill DIR NAME WRITES SEED BALLAST ALONE   add until the disk is full, again and again
+rig fill DIR NAME WRITES SEED BALLAST HOW   add until the disk is full, again and again;
+    HOW: alone; holes, the slots have holes; shared, others take space too
 rig filled DIR WRITES SAID...   compare with what filling children said
 rig open DIR   open and close";
 
@@ -69,14 +70,15 @@ fn main() -> ExitCode {
             };
             lives::follow(&course, number(cycles))
         }
-        ["fill", directory, name, writes, seed, ballast, alone] => {
+        ["fill", directory, name, writes, seed, ballast, how] => {
             let place = filling::Place {
                 directory,
                 name,
                 writes,
                 seed: number(seed),
                 ballast,
-                is_alone: alone == "alone",
+                is_alone: how != "shared",
+                is_whole: how == "alone",
             };
             filling::run(&place)
         }
