@@ -93,7 +93,7 @@ mount_new() {
 # A fresh file system of kind $1, mounted; sets `at` and, but for tmpfs, `loop` and `file`.
 fresh() {
     if [ "$1" = tmpfs ]; then
-        mount_new -t tmpfs -o size=8m tmpfs
+        mount_new -t tmpfs -o "size=${TMPFS_SIZE:-8m}" tmpfs
         return
     fi
     file=$(volume "$1")

@@ -49,11 +49,15 @@ fn options(seed: u64, writes: &str) -> Options {
             0 => SyncPolicy::Always,
             _ => SyncPolicy::Manual,
         })
-        .writes(match writes {
-            "mapped" => Writes::Mapped,
-            "positioned" => Writes::Positioned,
-            _ => Writes::Auto,
-        })
+        .writes(way(writes))
+}
+
+pub(crate) fn way(writes: &str) -> Writes {
+    match writes {
+        "mapped" => Writes::Mapped,
+        "positioned" => Writes::Positioned,
+        _ => Writes::Auto,
+    }
 }
 
 struct Filler<'a> {

@@ -3,7 +3,8 @@
 //!
 //! The scripts beside this file make the file systems, break and heal them, and call this program;
 //! `tests/rigs/run` calls the scripts. The steps of a child and the model of what may be found are
-//! those of the test that kills (`tests/crash`). Status 0: all as promised; 1: not, with the reason.
+//! those of the test that kills (`tests/crash`). Status 0: all as promised; 1: not, with the
+//! reason.
 
 #![allow(clippy::unwrap_used, reason = "a rig fails by panicking")]
 #![allow(clippy::print_stdout, reason = "its words are read by scripts")]
@@ -20,13 +21,12 @@ mod lives;
 mod model;
 #[path = "../crash/script.rs"]
 mod script;
+mod small;
 #[path = "../support/mod.rs"]
 mod support;
 mod working;
 
 use std::process::ExitCode;
-
-use idjournal::{Options, Store};
 
 const USAGE: &str = "\
 rig work DIR SEED LIFE POLICY WRITES [LOG]   take the steps of a life; tell them on standard output
@@ -35,7 +35,9 @@ rig lives DIR SEED POLICY WRITES CYCLES CUT HEAL   lives, each cut by one comman
 rig fill DIR NAME WRITES SEED BALLAST HOW   add until the disk is full, again and again;
     HOW: alone; holes, the slots have holes; shared, others take space too
 rig filled DIR WRITES SAID...   compare with what filling children said
-rig open DIR   open and close";
+rig open DIR   open and close
+rig cost DIR WRITES COUNT STAT   bytes that synced adds send to the device of that STAT
+rig maps DIR   make a store with an ID and say whether it is written through a map";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -83,7 +85,11 @@ fn main() -> ExitCode {
             filling::run(&place)
         }
         ["filled", directory, writes, ref said @ ..] => filling::check(directory, writes, said),
-        ["open", directory] => open(directory),
+        ["open", directory] => small::open(directory),
+        ["maps", directory] => small::maps(directory),
+        ["cost", directory, writes, count, stat] => {
+            small::cost(directory, writes, number(count), stat)
+        }
         _ => Err(USAGE.to_owned()),
     };
     match result {
@@ -101,13 +107,6 @@ fn main() -> ExitCode {
 fn number(word: &str) -> u64 {
     word.parse()
         .unwrap_or_else(|_| panic!("{word} is not a number"))
-}
-
-fn open(directory: &str) -> Result<String, String> {
-    let store = Store::open(directory, Options::default()).map_err(|error| chain(&error))?;
-    let ids = store.recovery().ids;
-    store.close().map_err(|error| chain(&error))?;
-    Ok(format!("opened: {ids} IDs"))
 }
 
 /// An error with its causes.

@@ -82,18 +82,21 @@ pub(crate) fn run(
 
 impl Child<'_> {
     fn work(&self, thread: usize) {
-        if let Err(error) = self.steps(thread) {
-            if is_final(&error) {
-                self.has_failed.store(true, Ordering::SeqCst);
-            }
-            let text = format!("@error {thread} {}: {}\n", kind(&error), chain(&error));
+        let Err(error) = self.steps(thread) else {
+            return;
+        };
+        let text = format!("@error {thread} {}: {}\n", kind(&error), chain(&error));
+        if !is_final(&error) {
             say(self.pipe, text.as_bytes());
-            // Once more: a failure is not over with the call that met it.
-            let again = self.store.cache(own_name(thread, 0));
-            let again = again.and_then(|cache| cache.submit("9999999999999999").wait_synced());
-            if again.is_ok() && is_final(&error) {
-                self.late.fetch_add(1, Ordering::SeqCst);
-            }
+            return;
+        }
+        self.has_failed.store(true, Ordering::SeqCst);
+        say(self.pipe, text.as_bytes());
+        // Once more: a failure is not over with the call that met it.
+        let again = self.store.cache(own_name(thread, 0));
+        let again = again.and_then(|cache| cache.submit("9999999999999999").wait_synced());
+        if again.is_ok() {
+            self.late.fetch_add(1, Ordering::SeqCst);
         }
     }
 
