@@ -3,7 +3,7 @@
 
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -109,22 +109,20 @@ fn run_child(
     let words = listen(child.stdout.take().unwrap());
     let mut said = Vec::new();
     let is_enough = |said: &[u8]| {
-        let behind = if is_early {
-            found::begin(said)
-        } else {
-            found::work(said)
+        let behind = match is_early {
+            true => found::begin(said),
+            false => found::work(said),
         };
         behind.is_some_and(|behind| behind.len() as u64 >= limit)
     };
-    let mut is_open = true;
-    while is_open && !is_enough(&said) {
-        is_open = hear(&words, &mut said, &mut child)?;
-    }
-    shell(course.cut)?;
-    while is_open {
-        is_open = hear(&words, &mut said, &mut child)?;
+    let heard = hear(&words, &mut said, is_enough)
+        .and_then(|()| shell(course.cut))
+        .and_then(|()| hear(&words, &mut said, |_| false));
+    if heard.is_err() {
+        child.kill().unwrap();
     }
     let status = child.wait().unwrap();
+    heard?;
     shell(course.heal)?;
     if status.signal() == Some(SIGBUS) && course.writes == "mapped" {
         counts.signals += 1;
@@ -154,18 +152,20 @@ fn listen(mut pipe: ChildStdout) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Hears a word; whether more may come. A child that is silent for too long is ended.
-fn hear(words: &Receiver<Vec<u8>>, said: &mut Vec<u8>, child: &mut Child) -> Result<bool, String> {
-    match words.recv_timeout(PATIENCE) {
-        Ok(word) => said.extend_from_slice(&word),
-        Err(RecvTimeoutError::Disconnected) => return Ok(false),
-        Err(RecvTimeoutError::Timeout) => {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            return Err("the child hangs".to_owned());
+/// Hears words until they are enough or the pipe ends; a child may not be silent for too long.
+fn hear(
+    words: &Receiver<Vec<u8>>,
+    said: &mut Vec<u8>,
+    is_enough: impl Fn(&[u8]) -> bool,
+) -> Result<(), String> {
+    while !is_enough(said) {
+        match words.recv_timeout(PATIENCE) {
+            Ok(word) => said.extend_from_slice(&word),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => return Err("the child hangs".to_owned()),
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 fn shell(command: &str) -> Result<(), String> {
