@@ -72,7 +72,7 @@ impl OpenStoreFile {
 }
 
 /// Writes `bytes` and makes them durable.
-pub(super) fn write_synced(file: &File, offset: u64, bytes: &[u8], name: &str) -> Result<()> {
+fn write_synced(file: &File, offset: u64, bytes: &[u8], name: &str) -> Result<()> {
     write_all(&**file, offset, bytes, name)?;
     file.sync().map_err(|error| Error::io("sync", name, error))
 }

@@ -26,8 +26,11 @@ is_done() { grep -q '^@full' "$SCRATCH/said-$1" || ! kill -0 "$2" 2> /dev/null; 
 end() {
     status=0
     until_true 240 is_done "$1" "$2" || fail "the child $1 hangs"
-    kill -9 "$2" 2> /dev/null || true
-    wait "$2" 2> /dev/null || status=$?
+    # In braces, so that the shell's own word on a signal goes nowhere.
+    {
+        kill -9 "$2"
+        wait "$2"
+    } 2> /dev/null || status=$?
     if grep -q '^@stopped' "$SCRATCH/said-$1"; then stopped=$((stopped + 1)); fi
 }
 
