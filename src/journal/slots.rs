@@ -178,7 +178,7 @@ impl Journal {
             });
         }
         // Copy 0 first and alone: a power cut can tear one of them only. Where the second finds no
-        // space there is what a crash between them leaves: a segment that was never begun, and whose
+        // space there is what a crash between them leaves: a segment that was never begun, whose
         // number is not given again.
         for offset in [0, header_block_bytes(slot.bytes)] {
             match write_full(&*slot.file, offset, &encoded) {
