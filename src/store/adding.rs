@@ -41,6 +41,7 @@ impl Shared {
     ) -> Result<Placed<T>> {
         let _guard = self.guard();
         loop {
+            let rooms = self.rooms.load(Ordering::Acquire);
             match attempt() {
                 Ok((placed, is_owing)) => {
                     if is_owing || self.has_interval {
@@ -49,7 +50,7 @@ impl Shared {
                     return Ok(placed);
                 }
                 Err(Refused::Failed(error)) => return Err(error),
-                Err(Refused::NoRoom) => self.make_room(purpose)?,
+                Err(Refused::NoRoom) => self.make_room(purpose, rooms)?,
             }
         }
     }

@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) extras: Mutex<Extras>,
     /// Where carrying stands; whoever holds it maintains the journal.
     pub(crate) maintenance: Mutex<Carrier>,
+    /// How often room was made in the journal.
+    pub(crate) rooms: AtomicU64,
     pub(crate) keeper: Keeper,
     pub(crate) report: OnceLock<RecoveryReport>,
     pub(crate) counters: Counters,
@@ -81,6 +83,7 @@ impl Shared {
             timeline: begin.timeline,
             extras: Mutex::new(begin.extras),
             maintenance: Mutex::new(begin.carrier),
+            rooms: AtomicU64::new(0),
             keeper: Keeper::default(),
             report: OnceLock::new(),
             counters: Counters {
