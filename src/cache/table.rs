@@ -12,10 +12,11 @@ const EVERY_BYTE: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 const HIGH_BITS_OF_FOUR: u64 = 0x8080_8080;
 const PAST_SHIFT: u32 = 32;
-const PAST_ONE: u64 = 1 << PAST_SHIFT;
+const PAST_MASK: u64 = 0xf;
 
-/// Twelve tags (high bit set; 0 is free) in the first twelve bytes of `control`, then as a `u32`
-/// the number of entries that went past this group.
+/// Twelve tags (high bit set; 0 is free) in the first twelve bytes of `control`, then eight counts of
+/// the entries that went past this group, by three bits of their hash: who looks for an ID that is not
+/// there need not follow those of the others. A count that reaches its end stays there.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Group {
@@ -76,9 +77,22 @@ impl Group {
         self.control[lane / 8] &= !(0xff << (8 * (lane % 8)));
     }
 
+    /// How many entries went past that share three bits with `hash`.
     #[inline]
-    fn is_passed(&self) -> bool {
-        self.control[1] >> PAST_SHIFT != 0
+    fn passed(&self, hash: u32) -> u64 {
+        self.control[1] >> past_shift(hash) & PAST_MASK
+    }
+
+    fn pass(&mut self, hash: u32) {
+        if self.passed(hash) < PAST_MASK {
+            self.control[1] += 1 << past_shift(hash);
+        }
+    }
+
+    fn unpass(&mut self, hash: u32) {
+        if (1..PAST_MASK).contains(&self.passed(hash)) {
+            self.control[1] -= 1 << past_shift(hash);
+        }
     }
 }
 
@@ -140,7 +154,7 @@ impl Table {
                 }
                 lanes &= lanes - 1;
             }
-            if !group.is_passed() {
+            if group.passed(hash) == 0 {
                 return None;
             }
             at = self.after(at, self.step(hash));
@@ -160,7 +174,7 @@ impl Table {
                 self.entries += 1;
                 return;
             }
-            group.control[1] += PAST_ONE;
+            group.pass(hash);
             at = self.after(at, self.step(hash));
         }
     }
@@ -182,7 +196,7 @@ impl Table {
                 }
                 lanes &= lanes - 1;
             }
-            if !group.is_passed() {
+            if group.passed(hash) == 0 {
                 return false;
             }
             at = self.after(at, self.step(hash));
@@ -195,10 +209,7 @@ impl Table {
     fn unpass(&mut self, hash: u32, home: usize, end: usize) {
         let mut at = home;
         while at != end {
-            let group = &mut self.groups[at];
-            if group.is_passed() {
-                group.control[1] -= PAST_ONE;
-            }
+            self.groups[at].unpass(hash);
             at = self.after(at, self.step(hash));
         }
     }
@@ -227,4 +238,10 @@ impl Table {
 #[inline]
 fn tag(hash: u32) -> u64 {
     u64::from(hash >> 15 & 0x7f | 0x80)
+}
+
+/// Where the count for entries with `hash` is: by bits of the tag, so that it tells the more.
+#[inline]
+fn past_shift(hash: u32) -> u32 {
+    PAST_SHIFT + 4 * (hash >> 19 & 7)
 }
