@@ -173,14 +173,33 @@ impl Slots<'_> {
         let previous = (header.previous, header.previous_salt);
         self.find(previous)?;
         if !self.is_begun(previous)? {
-            // What would have shown it begun may not be there at all.
-            let (_, header) = self.find(previous)?;
-            self.find((header.previous, header.previous_salt))?;
-            return Err(damaged(previous.0, DamageReason::NotLinked));
+            return Err(self.not_begun(previous)?);
         }
         chain.left_out = Some(newest.0);
         chain.durable = chain.durable.max(marks);
         Ok(previous)
+    }
+
+    /// Why this segment, which must be begun, is not: what would have shown it may be missing, or
+    /// be damaged itself.
+    fn not_begun(&mut self, life: Life) -> Result<Error> {
+        let (_, header) = self.find(life)?;
+        let before = (header.previous, header.previous_salt);
+        let (facts, _) = self.find(before)?;
+        let read = self.read(before)?;
+        Ok(
+            match classify(Role::Sealed, found(read.end, Some(life)), false) {
+                Verdict::Damaged(
+                    reason @ (DamageReason::Checksum | DamageReason::Malformed(_)),
+                ) => Error::Damaged {
+                    segment: before.0,
+                    offset: read.valid_end,
+                    reason,
+                },
+                Verdict::NewerFormat => newer_kind(facts, read.end),
+                _ => damaged(life.0, DamageReason::NotLinked),
+            },
+        )
     }
 
     /// From `last` back to the oldest needed; then judges each, from the last on.

@@ -49,9 +49,12 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Keeps what is wrong with the store; an error of the system ends the search.
+    /// Keeps what is wrong with the store, once; an error of the system ends the search.
     pub(super) fn fault(&mut self, error: Error) -> Result<()> {
         match error {
+            Error::Damaged { .. } if self.faults.iter().any(|fault| is_same(fault, &error)) => {
+                Ok(())
+            }
             Error::Damaged { .. } | Error::NewerFormat { .. } => {
                 self.faults.push(error);
                 Ok(())
@@ -132,6 +135,19 @@ impl<'a> Slots<'a> {
         self.read.insert(life, read);
         Ok(read)
     }
+}
+
+/// Whether two errors tell of the same place.
+fn is_same(one: &Error, other: &Error) -> bool {
+    let place = |error: &Error| match error {
+        Error::Damaged {
+            segment,
+            offset,
+            reason,
+        } => Some((*segment, *offset, *reason)),
+        _ => None,
+    };
+    place(one).is_some() && place(one) == place(other)
 }
 
 /// The damage of a whole segment.

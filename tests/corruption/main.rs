@@ -3,11 +3,15 @@
 //! passed through.
 //!
 //! Method: flip every bit of every file of a small store with every kind of record that the calls
-//! write.
+//! write, and of one of many segments with every kind and form that the format has; closed and
+//! killed. Cut the newest segment at every byte.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/mod.rs"]
+mod cuts;
+mod every_kind;
+mod flips;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::collections::BTreeMap;
