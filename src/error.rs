@@ -54,6 +54,15 @@ pub enum Error {
         source: Cause,
     },
 
+    /// The store was opened by the process that this one was forked off. Nothing was done.
+    ///
+    /// Only that process can use it; a child opens a store of its own, once the parent's is closed.
+    #[error("the store in {place} was opened by the parent of this forked process; use it there")]
+    Forked {
+        /// The directory.
+        place: String,
+    },
+
     /// The store is closed.
     #[error("the store is closed")]
     Closed,

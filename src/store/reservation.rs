@@ -288,11 +288,10 @@ enum Taken {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        if let Some(token) = self.token {
+        let shared = &self.handle.shared;
+        if let (Some(token), Ok(())) = (self.token, shared.check_process()) {
             let mut state = self.address.state.lock();
-            self.handle
-                .shared
-                .unclaim(&mut state, self.hash, &self.id, token);
+            shared.unclaim(&mut state, self.hash, &self.id, token);
         }
     }
 }

@@ -380,6 +380,9 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         let shared = &self.handle.shared;
+        if shared.check_process().is_err() {
+            return;
+        }
         for change in self.gathered.changes() {
             if let (
                 What::Add {
