@@ -8,6 +8,7 @@
 
 pub(crate) mod encoder;
 pub(crate) mod limited;
+pub(crate) mod watched;
 
 use std::collections::BTreeMap;
 use std::io;
