@@ -189,7 +189,9 @@ impl Shared {
         };
         let now = self.timeline.monotonic();
         let mut last = self.last_sync.lock();
-        if now.saturating_sub(*last) < interval {
+        // A clock that went back ends the interval: else there would be no sync until it has made
+        // up for that.
+        if now >= *last && now.saturating_sub(*last) < interval {
             return false;
         }
         *last = now;
