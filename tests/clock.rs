@@ -1,5 +1,5 @@
-//! Promise: a clock that jumps, forward and back, over restarts and within a run, puts no time back in
-//! the journal, ends no lease too early, and stops no interval (F34).
+//! Promise: a clock that jumps, forward and back, over restarts and within a run, puts no time back
+//! in the journal, ends no lease too early, and stops no interval (F34).
 //!
 //! Method: both clocks are set by hand; the times are read from the records.
 

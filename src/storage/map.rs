@@ -168,7 +168,7 @@ mod linux {
         }
     }
 
-    /// A page that holds a word in the process that made it, and zeros in every child that it forks.
+    /// A page that holds a word in the process that made it, and zeros in each child it forks.
     pub(super) struct WipedPage {
         raw: MmapRaw,
     }

@@ -232,6 +232,10 @@ impl Store {
     ///
     /// What is pending is not touched: what commits later begins the address anew.
     ///
+    /// # Errors
+    ///
+    /// Of the receipt: those of [`Cache::clear`].
+    ///
     /// # Examples
     ///
     /// ```
@@ -285,6 +289,11 @@ impl Store {
 
     /// A receipt for everything recorded so far: wait for it to have all of it on disk, under any
     /// policy.
+    ///
+    /// # Errors
+    ///
+    /// Of the receipt, also of its `outcome`: [`Error::Poisoned`], [`Error::Closed`] and
+    /// [`Error::Forked`]. Of waiting: [`Error::OutcomeUnknown`] too.
     ///
     /// # Examples
     ///

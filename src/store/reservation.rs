@@ -154,6 +154,12 @@ impl Reservation {
     /// Records the ID: from now on it is known. Its space was set aside when it was claimed, so
     /// that this never fails for want of space.
     ///
+    /// # Errors
+    ///
+    /// Of the receipt: those of [`Cache::add`] but for [`Error::NoSpace`](crate::Error::NoSpace) and
+    /// [`Error::Limit`](crate::Error::Limit). A lost
+    /// lease is no error.
+    ///
     /// # Examples
     ///
     /// ```

@@ -1,5 +1,5 @@
-//! Every cut of the newest segment of the store of many segments, with nothing and with zeros behind
-//! the cut.
+//! Every cut of the newest segment of the store of many segments, with nothing and with zeros
+//! behind the cut.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -24,8 +24,9 @@ enum Behind {
 /// Cuts the segment that the store ends in at every byte; how many cuts opened, and how many were
 /// refused.
 ///
-/// No crash cuts what was synced. Where zeros stand for it and for every mark behind it, nothing can
-/// tell that it was there, unless the store was closed; then the state must be an earlier one.
+/// No crash cuts what was synced. Where zeros stand for it and for every mark behind it, nothing
+/// can tell that it was there, unless the store was closed; then nothing may be known that was
+/// never added.
 fn cut_all(made: &Files, newest: &str, legal: &[Answers], synced: usize) -> [u64; 2] {
     let (mut opened, mut refused) = (0, 0);
     let is_closed = legal.len() == 1;
