@@ -53,8 +53,11 @@ enum Follows {
 pub(crate) fn find_chain(store: &StoreCopy, all: &[SlotFacts]) -> Result<Chain> {
     let mut faults = Vec::new();
     let chain = survey_chain(store, all, &mut faults);
-    // What was found first counts, also if the search for more met an error.
-    faults.into_iter().next().map_or(chain, Err)
+    // What was found first counts, also if the search for more met an error; but where a part is
+    // of a newer format, what else looks wrong may be right for those who know it.
+    let newer = |fault: &Error| matches!(fault, Error::NewerFormat { .. });
+    let told = faults.iter().position(newer).unwrap_or(0);
+    faults.into_iter().nth(told).map_or(chain, Err)
 }
 
 /// Finds and judges the chain, and goes on behind each fault to find them all: the first one is
@@ -191,11 +194,7 @@ impl Slots<'_> {
             match classify(Role::Sealed, found(read.end, Some(life)), false) {
                 Verdict::Damaged(
                     reason @ (DamageReason::Checksum | DamageReason::Malformed(_)),
-                ) => Error::Damaged {
-                    segment: before.0,
-                    offset: read.valid_end,
-                    reason,
-                },
+                ) => Error::damaged(before.0, read.valid_end, reason),
                 Verdict::NewerFormat => newer_kind(facts, read.end),
                 _ => damaged(life.0, DamageReason::NotLinked),
             },
@@ -277,11 +276,9 @@ impl Slots<'_> {
         let is_end_known = !matches!(follows, Follows::Missing)
             || matches!(found, Found::Impossible(_) | Found::Newer);
         match verdict {
-            Verdict::Damaged(reason) if is_end_known => self.fault(Error::Damaged {
-                segment: header.number,
-                offset: read.valid_end,
-                reason,
-            })?,
+            Verdict::Damaged(reason) if is_end_known => {
+                self.fault(Error::damaged(header.number, read.valid_end, reason))?;
+            }
             Verdict::NewerFormat => self.fault(newer_kind(facts, read.end))?,
             Verdict::Whole | Verdict::Tail | Verdict::Damaged(_) => {}
         }

@@ -55,6 +55,15 @@ pub(crate) fn recover<H: BuildHasher>(
     hasher: H,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Option<Recovered<H>>> {
+    let recovered = recover_within(directory, hasher, progress);
+    recovered.map_err(|error| error.within(directory.place()))
+}
+
+fn recover_within<H: BuildHasher>(
+    directory: &Directory,
+    hasher: H,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Option<Recovered<H>>> {
     let survey = directory.survey()?;
     if !survey.has_store {
         if !survey.slots.is_empty() || !survey.slots_away.is_empty() {

@@ -387,9 +387,5 @@ impl From<Element<'_>> for Change {
 
 fn malformed(at: At, why: &'static str) -> Error {
     let reason = DamageReason::Malformed(why);
-    Error::Damaged {
-        segment: at.segment,
-        offset: at.offset,
-        reason,
-    }
+    Error::damaged(at.segment, at.offset, reason)
 }

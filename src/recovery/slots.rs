@@ -85,11 +85,7 @@ impl<'a> Slots<'a> {
         };
         if facts.bytes != header.segment_bytes {
             let (offset, reason) = (facts.bytes.min(header.segment_bytes), DamageReason::Length);
-            return Err(Error::Damaged {
-                segment: life.0,
-                offset,
-                reason,
-            });
+            return Err(Error::damaged(life.0, offset, reason));
         }
         Ok((facts, header))
     }
@@ -144,6 +140,7 @@ fn is_same(one: &Error, other: &Error) -> bool {
             segment,
             offset,
             reason,
+            ..
         } => Some((*segment, *offset, *reason)),
         _ => None,
     };
@@ -152,9 +149,5 @@ fn is_same(one: &Error, other: &Error) -> bool {
 
 /// The damage of a whole segment.
 pub(super) fn damaged(segment: SegmentNumber, reason: DamageReason) -> Error {
-    Error::Damaged {
-        segment,
-        offset: 0,
-        reason,
-    }
+    Error::damaged(segment, 0, reason)
 }

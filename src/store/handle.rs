@@ -262,8 +262,7 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// Of the receipt: those of [`add`](Cache::add); [`Error::Limit`](crate::Error::Limit) means that
-    /// there are too many `ids`, or too many addresses.
+    /// Of the receipt: those of [`add`](Cache::add); the limit is that on `ids`, or on addresses.
     ///
     /// # Examples
     ///

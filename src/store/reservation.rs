@@ -156,8 +156,7 @@ impl Reservation {
     ///
     /// # Errors
     ///
-    /// Of the receipt: those of [`Cache::add`] but for [`Error::NoSpace`](crate::Error::NoSpace) and
-    /// [`Error::Limit`](crate::Error::Limit). A lost
+    /// Of the receipt: those of [`Cache::add`], but never for want of space or for a limit. A lost
     /// lease is no error.
     ///
     /// # Examples

@@ -14,7 +14,7 @@ use crate::store::Handle;
 use crate::store::adding::Outcome;
 use crate::store::address::{Address, AddressState, Seen};
 use crate::store::handle::Cache;
-use crate::transaction::{Gathered, OnDuplicate, Sight, What};
+use crate::transaction::{Gathered, OnDuplicate, Sight};
 
 /// Changes over any addresses of a store that are all known afterwards, or none.
 ///
@@ -209,9 +209,9 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// Of the receipt: [`Error::Rejected`] if the transaction was begun to reject and met a duplicate;
-    /// [`Error::OutcomeUnknown`] if the write or the sync failed; [`Error::Poisoned`],
-    /// [`Error::Closed`], [`Error::Forked`]. Where it is not "outcome unknown", nothing was recorded.
+    /// Of the receipt: [`Error::Rejected`] if the transaction was begun to reject and met a
+    /// duplicate; [`Error::OutcomeUnknown`] if the write or the sync failed; [`Error::Poisoned`],
+    /// [`Error::Closed`], [`Error::Forked`]. But for "outcome unknown" nothing was recorded.
     ///
     /// # Examples
     ///

@@ -119,6 +119,7 @@ fn flip_all(
 /// The error names a place at or before the flipped byte, in a segment, with a reason.
 fn assert_names_place(error: &Error, name: &str, at: usize) {
     let Error::Damaged {
+        place,
         segment,
         offset,
         reason,
@@ -133,6 +134,7 @@ fn assert_names_place(error: &Error, name: &str, at: usize) {
     );
     let words = error.to_string();
     for part in [
+        place,
         &segment.to_string(),
         &offset.to_string(),
         &reason.to_string(),
