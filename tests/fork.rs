@@ -9,6 +9,7 @@
     allow(unsafe_code, reason = "there is no safe call that forks")
 )]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "it has no harness that tells")]
 
 #[cfg(target_os = "linux")]
 #[path = "support/mod.rs"]

@@ -256,9 +256,6 @@ fn every_bit_of_a_store_of_many_segments_is_refused_or_changes_nothing() {
     };
     let outcomes = flip_all(&closed, &map(&closed, None), &expected);
     println!("closed: {outcomes:?}");
-    for (n, b) in &closed {
-        println!("{n} {}", b.len());
-    }
     assert_eq!(outcomes.flips, 8 * bytes_of(&closed));
     assert!(outcomes.flips >= 8 * (64 << 10), "{outcomes:?}");
     assert!(

@@ -7,6 +7,10 @@
 //! killed. Cut the newest segment at every byte.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::print_stdout,
+    reason = "how often what came of it is worth knowing"
+)]
 
 mod cuts;
 mod every_kind;

@@ -57,7 +57,7 @@ impl Life {
 
     /// The mark that says that everything before `offset` of this segment was durable.
     pub fn mark(&self, offset: usize) -> [u8; 8] {
-        (self.number << 27 | offset as u64 / 8).to_le_bytes()
+        ((self.number << 27) | (offset as u64 / 8)).to_le_bytes()
     }
 }
 
