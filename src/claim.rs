@@ -62,7 +62,11 @@ impl Claims {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, hash: u64, id: &[u8]) -> Option<Claim> {
+        if self.claimed.is_empty() {
+            return None;
+        }
         self.claimed
             .find(hash, |claimed| *claimed.id == *id)
             .map(|claimed| claimed.claim)

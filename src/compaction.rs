@@ -3,6 +3,9 @@
 //!
 //! What lives is asked by ordinal, never by looking an ID up (rule 12 of docs/design.md). A record
 //! that has a later copy already, from before a restart, is passed over once per copy.
+//!
+//! Where the addresses know that nothing of theirs is so far back the segment is not read at all:
+//! that is the usual case while windows are full and all addresses are in use.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -16,6 +19,9 @@ use crate::segment::{End, SegmentReader};
 /// Who knows what lives, and copies it when asked. Each answers with the bytes appended, 0 if the
 /// piece is dead.
 pub(crate) trait Living {
+    /// The addresses whose definitions are all that may live in `segment`, the oldest; none if more
+    /// may, or if it is quicker to read the segment than to ask all addresses.
+    fn only_definitions(&self, segment: SegmentNumber) -> Option<Vec<u32>>;
     /// Takes the ordinals that are dealt with out of `ordinals`, from the front on; also if it is
     /// refused in between.
     fn carry_adds(
@@ -45,7 +51,9 @@ pub(crate) struct Carrier {
 
 struct Cursor {
     number: SegmentNumber,
-    reader: SegmentReader,
+    reader: Option<SegmentReader>,
+    /// Bytes that need not be read, to be counted as looked at.
+    unread: u64,
     /// Pieces of the record read last that are not dealt with yet.
     pieces: VecDeque<Piece>,
 }
@@ -115,7 +123,15 @@ impl Carrier {
                 let Some(oldest) = journal.oldest() else {
                     return Ok(Step::Nothing);
                 };
-                let cursor = Cursor::open(&oldest).map_err(|error| stop(journal, error))?;
+                // The copies are counted while records are read.
+                let definitions = match self.copies.is_empty() {
+                    true => living.only_definitions(oldest.number),
+                    false => None,
+                };
+                let cursor = match definitions {
+                    Some(addresses) => Cursor::with_definitions(&oldest, addresses),
+                    None => Cursor::open(&oldest).map_err(|error| stop(journal, error))?,
+                };
                 #[cfg(idjournal_mutants)]
                 let cursor = cursor.behind_the_last_copy(&oldest, &mut self.copies);
                 none.insert(cursor)
@@ -198,9 +214,23 @@ impl Cursor {
             .map_err(|error| Error::io("read", "a segment", error))?;
         Ok(Cursor {
             number: oldest.number,
-            reader,
+            reader: Some(reader),
+            unread: 0,
             pieces: VecDeque::new(),
         })
+    }
+
+    /// A segment in which nothing lives but these definitions, if they still do.
+    fn with_definitions(oldest: &Oldest, addresses: Vec<u32>) -> Cursor {
+        let pieces = addresses
+            .into_iter()
+            .map(|address| Piece::Definition { address });
+        Cursor {
+            number: oldest.number,
+            reader: None,
+            unread: oldest.end,
+            pieces: pieces.collect(),
+        }
     }
 
     /// The seeded bug that begins behind the last record that has a copy.
@@ -220,7 +250,7 @@ impl Cursor {
         let Ok(mut ahead) = Cursor::open(oldest) else {
             return self;
         };
-        while let Ok(Some(item)) = ahead.reader.next() {
+        while let Some(Ok(Some(item))) = ahead.reader.as_mut().map(SegmentReader::next) {
             records += 1;
             let is_copied = match &item.decoded.record {
                 Record::Add(add) => has_copy(copies, add.address, add.ordinal),
@@ -233,7 +263,7 @@ impl Cursor {
             last_copied = if is_copied { records } else { last_copied };
         }
         for _ in 0..last_copied {
-            let _ = self.reader.next();
+            let _ = self.reader.as_mut().map(SegmentReader::next);
         }
         if last_copied > 0 {
             copies.clear();
@@ -243,18 +273,21 @@ impl Cursor {
 
     /// Reads some records and notes their pieces; how many bytes those were, 0 at the end.
     fn advance(&mut self, copies: &mut HashMap<(u32, Ordinal), u32>) -> Result<u64, Error> {
+        let Some(reader) = &mut self.reader else {
+            return Ok(std::mem::take(&mut self.unread));
+        };
         let mut bytes = 0;
         while bytes < PIECE_BYTES {
-            let item = self.reader.next();
+            let item = reader.next();
             let item = item.map_err(|error| Error::io("read", "a segment", error))?;
             let Some(item) = item else { break };
             bytes += item.decoded.bytes;
             note_pieces(&mut self.pieces, copies, &item.decoded.record);
         }
-        match self.reader.end() {
+        match reader.end() {
             None | Some(End::Limit | End::Sealed { .. }) => Ok(bytes),
             Some(_) => {
-                let (number, offset) = (self.number, self.reader.valid_end());
+                let (number, offset) = (self.number, reader.valid_end());
                 Err(Error::damaged(number, offset, DamageReason::Checksum))
             }
         }

@@ -96,6 +96,9 @@ pub(crate) struct Survey {
     pub(crate) unknown: Vec<String>,
 }
 
+/// What there is no space for, where a slot is made.
+const SLOT: &str = "a new slot";
+
 /// Why a slot was not made.
 #[derive(Debug)]
 pub(crate) enum MakeSlotError {
@@ -303,7 +306,8 @@ impl Directory {
         name: &str,
         segment_bytes: u64,
     ) -> std::result::Result<Arc<dyn StorageFile>, MakeSlotError> {
-        let failed = |doing| move |error| MakeSlotError::Failed(self.refused(doing, name, error));
+        let failed =
+            |doing| move |error| MakeSlotError::Failed(self.refused(SLOT, (doing, name), error));
         let file = self.storage.create(name).map_err(failed("create"))?;
         let zeros = write_zeros(&*file, segment_bytes);
         zeros.map_err(|error| self.ended("write", name, error))?;
@@ -315,20 +319,25 @@ impl Directory {
 
     /// A full disk leaves the store as it was; any other failure of a write is final (rule 15).
     fn ended(&self, doing: &'static str, name: &str, error: io::Error) -> MakeSlotError {
-        match self.refused(doing, name, error) {
+        match self.refused(SLOT, (doing, name), error) {
             error @ Error::NoSpace { .. } => MakeSlotError::Failed(error),
             error => MakeSlotError::Fatal(error),
         }
     }
 
-    /// No space if that is what `error` says, else an error of the system.
-    pub(crate) fn refused(&self, doing: &'static str, name: &str, error: io::Error) -> Error {
+    /// No space for `what` if that is what `error` says, else an error of the system.
+    pub(crate) fn refused(
+        &self,
+        what: &'static str,
+        (doing, name): (&'static str, &str),
+        error: io::Error,
+    ) -> Error {
         if !is_no_space(&error) {
             return self.io(doing, name, error);
         }
         let place = String::from(self.place());
         Error::NoSpace {
-            what: "a new slot",
+            what,
             place,
             source: Some(Cause::from(error)),
         }

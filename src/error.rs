@@ -21,6 +21,8 @@ pub enum Error {
     /// There is no space for this record, and nothing of it is on disk.
     ///
     /// The store stays usable: make space and call again. Clearing, dropping and removing go on.
+    /// From `open` it means that writing over what is there took space, as on btrfs, and recovery
+    /// found none: nothing is lost; make space and open again.
     #[error("no space for {what} in {place}")]
     NoSpace {
         /// What was to be written.

@@ -51,6 +51,7 @@ mod directory;
 mod error;
 mod facade;
 mod format;
+mod hash;
 mod ids;
 pub mod inspect;
 mod journal;

@@ -199,6 +199,10 @@ fn where_writing_over_takes_space_nothing_acknowledged_is_lost_and_nothing_inven
                     ));
                     acknowledged.insert(id.clone());
                 }
+                // A slot that is not used yet is given up, and nothing has happened.
+                Error::Io { ref file, .. } if file.starts_with("slot-") => {
+                    panic!("{calls}: {error:?}")
+                }
                 Error::OutcomeUnknown { .. } | Error::Poisoned { .. } | Error::Io { .. } => {
                     failed += 1;
                     known.remove(&id);

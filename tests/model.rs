@@ -99,19 +99,17 @@ fn has_keeper(seed: u64) -> bool {
 /// Runs a script; the number of the call that is answered wrong, and how.
 fn run(seed: u64, script: &[Operation], coverage: &Coverage) -> Result<(), (usize, String)> {
     let mut model = Model::new(SETTINGS);
-    let mut settings = SETTINGS;
-    let mut runner = Runner::open(opener(seed), settings).map_err(|error| (0, chain(&error)))?;
+    let mut runner = Runner::open(opener(seed), SETTINGS).map_err(|error| (0, chain(&error)))?;
     for (at, operation) in script.iter().enumerate() {
         let answer = runner.run(operation);
         coverage.count(&answer);
         operation
             .agree(&mut model, &answer)
             .map_err(|text| (at, text))?;
-        if let Operation::Reopen { settings: new, .. } = operation {
-            settings = *new;
+        if matches!(operation, Operation::Reopen { .. }) {
             coverage.reopens.fetch_add(1, Ordering::Relaxed);
         }
-        let store = Recorded::of_store(runner.store(), settings);
+        let store = Recorded::of_store(runner.store());
         if store.fingerprint() != model.fingerprint() {
             let text = format!("the store holds\n{store}  the model\n{}", model.recorded());
             return Err((at, text));

@@ -27,7 +27,7 @@ const ONLY_IN: [(&[&str], &[&str], bool); 6] = [
     ),
     (
         &["thread::spawn", "thread::Builder", "thread::scope"],
-        &["src/keeper.rs"],
+        &["src/keeper.rs", "src/recovery/ahead.rs"],
         true,
     ),
     (&["println", "eprintln"], &["src/bin/"], true),

@@ -100,7 +100,7 @@ impl Run {
     fn open(&mut self, disk: &SimulatedDisk) -> Store {
         let store = Store::open_on(disk.clone(), (self.options)(), &mut |_| {});
         let store = store.unwrap_or_else(|error| panic!("refused: {}", chain(&error)));
-        self.settle_on(&Recorded::of_store(&store, self.settings));
+        self.settle_on(&Recorded::of_store(&store));
         store
     }
 
@@ -136,7 +136,7 @@ impl Run {
                 return None;
             }
         };
-        self.settle_on(&Recorded::of_store(runner.store(), self.settings));
+        self.settle_on(&Recorded::of_store(runner.store()));
         let calls = life.calls.iter().flat_map(Call::operations).take(CALLS_MAX);
         for step in calls {
             let operation = match step {
@@ -235,7 +235,7 @@ impl Run {
                 let within = killed.snapshots();
                 let chosen = usize::try_from(seed % (within.len() as u64 + 1)).unwrap_or(0);
                 if chosen == within.len() {
-                    self.settle_on(&Recorded::of_store(&store, self.settings));
+                    self.settle_on(&Recorded::of_store(&store));
                 } else {
                     self.models = before;
                 }

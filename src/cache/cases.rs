@@ -67,6 +67,7 @@ fn a_place_taken_again_and_again_does_not_fill_its_chunk() {
     let longest = vec![b'x'; 65_536];
     cache.restore(Ordinal(1), 1, b"stays", b"value", Ticks(1), 64);
     for ordinal in (0..600).map(|round| Ordinal(2 + round % 2)) {
+        cache.remove(Ordinal(5 - ordinal.0));
         assert_eq!(
             cache.restore(ordinal, 2, &longest, &[], Ticks(1), 66_000),
             Restored::Fresh
@@ -74,6 +75,7 @@ fn a_place_taken_again_and_again_does_not_fill_its_chunk() {
         assert_eq!(cache.get(ordinal).unwrap().id, &longest[..]);
         assert_eq!(cache.len(), 2);
     }
+    cache.restored();
     let stays = cache.get(cache.find(1, b"stays").unwrap()).unwrap();
     assert_eq!((stays.id, stays.value), (&b"stays"[..], &b"value"[..]));
 }
@@ -174,6 +176,24 @@ fn a_shrunk_cache_becomes_small_and_stays_right() {
     for number in 68_000..73_000 {
         let expected = (number >= 72_000).then_some(Ordinal(number + 1));
         assert_eq!(cache.find(mixed(number), &usual(number)), expected);
+    }
+}
+
+#[test]
+fn every_id_is_found_at_each_step_of_a_change_of_capacity() {
+    let mut cache = Cache::new(30_000);
+    add_usual(&mut cache, 0..31_000);
+    let mut next = 31_000;
+    for capacity in [12_000, 13_000, 40_000, 2000] {
+        let _ = cache.set_capacity(capacity);
+        for _ in 0..60 {
+            add_usual(&mut cache, next..next + 16);
+            next += 16;
+            for number in (next - cache.len()..next).step_by(97) {
+                let found = cache.find(mixed(number), &usual(number));
+                assert_eq!(found, Some(Ordinal(number + 1)), "capacity {capacity}");
+            }
+        }
     }
 }
 

@@ -149,6 +149,13 @@ impl Chunk {
             .map(|found| origin + from + found)
     }
 
+    /// Each live offset with the hash and the ID there.
+    pub(super) fn live_ids(&self) -> impl Iterator<Item = (usize, u32, &[u8])> {
+        let places = (usize::from(self.origin)..).zip(&self.places);
+        let live = places.filter(|(_, place)| place.is_live());
+        live.map(|(offset, place)| (offset, place.hash, self.id_of(*place)))
+    }
+
     pub(super) fn last_live(&self) -> Option<usize> {
         let found = self.places.iter().rposition(|place| place.is_live())?;
         Some(usize::from(self.origin) + found)

@@ -167,6 +167,17 @@ impl Chunks {
             })
     }
 
+    /// Every live ID in order of ordinals, with its ordinal and hash.
+    pub(super) fn live(&self) -> impl Iterator<Item = (u64, u32, &[u8])> {
+        let apart = self.apart.iter().flat_map(|apart| apart.iter());
+        let apart = apart.map(|(number, chunk)| (*number, chunk));
+        let all = apart.chain((self.first..).zip(&self.recent));
+        all.flat_map(|(number, chunk)| {
+            let places = chunk.live_ids();
+            places.map(move |(offset, hash, id)| (join(number, offset), hash, id))
+        })
+    }
+
     /// The one chunk there is, if it holds so few places that looking at each is quick.
     #[inline]
     pub(super) fn only(&self, places_max: usize) -> Option<&Chunk> {

@@ -1,223 +1,17 @@
 //! The index of a cache: from the hash of an ID to the lower 32 bits of its ordinal.
 //!
 //! It is cut into tables of some thousand entries; one more is split off when they fill (linear
-//! hashing), so that no call moves more than one table. A table is groups of one cache line: twelve
-//! tags of seven hash bits, twelve ordinals, and how many entries went past the full group, so that
-//! a removal leaves no tombstone.
+//! hashing), so that no call moves more than one table.
 //!
 //! An entry may be stale: its ordinal is no longer live. The caller tells that by looking at the
 //! place; stale entries go when their table is rebuilt. Equality is the caller's matter, too.
 
-const LANES: usize = 12;
-/// Mean entries of a group at which its table counts as full.
-const GROUP_FULL: usize = 10;
+use super::table::Table;
+
 /// Mean entries of a table at which one more is split off.
 const TABLE_FULL: usize = 4096;
 /// Mean entries of a table below which two are merged.
 const TABLE_SPARSE: usize = 1024;
-
-const EVERY_BYTE: u64 = 0x0101_0101_0101_0101;
-const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
-const HIGH_BITS_OF_FOUR: u64 = 0x8080_8080;
-const PAST_SHIFT: u32 = 32;
-const PAST_ONE: u64 = 1 << PAST_SHIFT;
-
-/// Twelve tags (high bit set; 0 is free) in the first twelve bytes of `control`, then as a `u32`
-/// the number of entries that went past this group.
-#[derive(Clone, Debug)]
-#[repr(align(64))]
-struct Group {
-    control: [u64; 2],
-    ordinals: [u32; LANES],
-}
-
-const _: () = assert!(size_of::<Group>() == 64);
-
-impl Group {
-    const EMPTY: Group = Group {
-        control: [0; 2],
-        ordinals: [0; LANES],
-    };
-
-    /// Lanes as bits: lane `n` below 8 is bit `8 n`, lane `8 + n` is bit `8 n + 1`.
-    #[inline]
-    fn lanes(first: u64, second: u64) -> u64 {
-        (first & HIGH_BITS) >> 7 | (second & HIGH_BITS_OF_FOUR) >> 6
-    }
-
-    /// Lanes whose tag may be `tag`; a wrong one is possible behind a right one.
-    #[inline]
-    fn with_tag(&self, tag: u64) -> u64 {
-        let [first, second] = self.control.map(|word| word ^ (tag * EVERY_BYTE));
-        Group::lanes(
-            first.wrapping_sub(EVERY_BYTE) & !first,
-            second.wrapping_sub(EVERY_BYTE) & !second,
-        )
-    }
-
-    #[inline]
-    fn free(&self) -> u64 {
-        Group::lanes(!self.control[0], !self.control[1])
-    }
-
-    #[inline]
-    fn taken(&self) -> u64 {
-        Group::lanes(self.control[0], self.control[1])
-    }
-
-    #[inline]
-    fn lane(bits: u64) -> usize {
-        let bit = bits.trailing_zeros() as usize;
-        ((bit >> 3) + 8 * (bit & 1)) & 15
-    }
-
-    #[inline]
-    fn set(&mut self, lane: usize, tag: u64, ordinal: u32) {
-        self.control[lane / 8] |= tag << (8 * (lane % 8));
-        if let Some(place) = self.ordinals.get_mut(lane) {
-            *place = ordinal;
-        }
-    }
-
-    #[inline]
-    fn unset(&mut self, lane: usize) {
-        self.control[lane / 8] &= !(0xff << (8 * (lane % 8)));
-    }
-
-    #[inline]
-    fn is_passed(&self) -> bool {
-        self.control[1] >> PAST_SHIFT != 0
-    }
-}
-
-/// An open-addressed table of any number of groups, never quite full.
-#[derive(Debug, Default)]
-struct Table {
-    groups: Box<[Group]>,
-    entries: usize,
-}
-
-impl Table {
-    fn with_room(entries: usize) -> Table {
-        // Odd, so that steps of every power of two lead through all groups.
-        let groups = entries.div_ceil(GROUP_FULL) | 1;
-        Table {
-            groups: vec![Group::EMPTY; groups].into_boxed_slice(),
-            entries: 0,
-        }
-    }
-
-    #[inline]
-    fn is_full(&self) -> bool {
-        self.entries >= self.groups.len() * GROUP_FULL
-    }
-
-    #[inline]
-    fn home(&self, hash: u32) -> usize {
-        super::place::narrow((u64::from(hash) * self.groups.len() as u64) >> 32)
-    }
-
-    /// How far on the next group for `hash` is: unequal steps keep full groups from clustering.
-    #[inline]
-    fn step(&self, hash: u32) -> usize {
-        let step = 1 << (hash >> 12 & 7);
-        if step < self.groups.len() { step } else { 1 }
-    }
-
-    #[inline]
-    fn after(&self, group: usize, step: usize) -> usize {
-        let next = group + step;
-        if next < self.groups.len() {
-            next
-        } else {
-            next - self.groups.len()
-        }
-    }
-
-    #[inline]
-    fn find(&self, hash: u32, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        let mut at = self.home(hash);
-        for _ in 0..self.groups.len() {
-            let group = &self.groups[at];
-            let mut lanes = group.with_tag(tag(hash));
-            while lanes != 0 {
-                let ordinal = group.ordinals[Group::lane(lanes)];
-                if is_it(ordinal) {
-                    return Some(ordinal);
-                }
-                lanes &= lanes - 1;
-            }
-            if !group.is_passed() {
-                return None;
-            }
-            at = self.after(at, self.step(hash));
-        }
-        None
-    }
-
-    /// Inserts into a table that is not full.
-    #[inline]
-    fn insert(&mut self, hash: u32, ordinal: u32) {
-        let mut at = self.home(hash);
-        loop {
-            let group = &mut self.groups[at];
-            let free = group.free();
-            if free != 0 {
-                group.set(Group::lane(free), tag(hash), ordinal);
-                self.entries += 1;
-                return;
-            }
-            group.control[1] += PAST_ONE;
-            at = self.after(at, self.step(hash));
-        }
-    }
-
-    #[inline]
-    fn remove(&mut self, hash: u32, ordinal: u32) -> bool {
-        let home = self.home(hash);
-        let mut at = home;
-        for _ in 0..self.groups.len() {
-            let group = &mut self.groups[at];
-            let mut lanes = group.with_tag(tag(hash));
-            while lanes != 0 {
-                let lane = Group::lane(lanes);
-                if group.ordinals[lane] == ordinal {
-                    group.unset(lane);
-                    self.entries -= 1;
-                    self.unpass(hash, home, at);
-                    return true;
-                }
-                lanes &= lanes - 1;
-            }
-            if !group.is_passed() {
-                return false;
-            }
-            at = self.after(at, self.step(hash));
-        }
-        false
-    }
-
-    /// Takes one passing entry off each group from `home` on the way of `hash` to `end`.
-    #[inline]
-    fn unpass(&mut self, hash: u32, home: usize, end: usize) {
-        let mut at = home;
-        while at != end {
-            let group = &mut self.groups[at];
-            if group.is_passed() {
-                group.control[1] -= PAST_ONE;
-            }
-            at = self.after(at, self.step(hash));
-        }
-    }
-
-    fn ordinals(&self) -> impl Iterator<Item = u32> {
-        self.groups.iter().flat_map(|group| {
-            let lanes = |bits: u64| (bits != 0).then_some(bits);
-            std::iter::successors(lanes(group.taken()), move |bits| lanes(bits & (bits - 1)))
-                .map(|bits| group.ordinals[Group::lane(bits)])
-        })
-    }
-}
 
 /// See the head of this file.
 #[derive(Debug, Default)]
@@ -230,6 +24,25 @@ pub(super) struct Index {
 }
 
 impl Index {
+    /// An index for `entries` at once, in a window of `capacity`.
+    pub(super) fn sized(entries: u64, capacity: u64) -> Index {
+        let entries = usize::try_from(entries).unwrap_or(usize::MAX);
+        let mut index = Index::default();
+        index
+            .tables
+            .resize_with(entries.div_ceil(TABLE_FULL).max(1), Table::default);
+        for at in 0..index.tables.len() {
+            let own = index.share(at, entries as u64);
+            let own = if index.tables.len() > 1 {
+                own + 4 * own.isqrt()
+            } else {
+                own
+            };
+            index.tables[at] = Table::with_room(index.room(at, own, capacity));
+        }
+        index
+    }
+
     /// Whether nothing was ever inserted.
     #[inline]
     pub(super) fn is_unused(&self) -> bool {
@@ -296,8 +109,8 @@ impl Index {
 
     #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
-        let groups: usize = self.tables.iter().map(|table| table.groups.len()).sum();
-        self.tables.capacity() * size_of::<Table>() + groups * size_of::<Group>()
+        let held: usize = self.tables.iter().map(Table::heap_bytes).sum();
+        self.tables.capacity() * size_of::<Table>() + held
     }
 
     #[inline]
@@ -315,6 +128,14 @@ impl Index {
         let is_split = at >= half || at + half < self.tables.len();
         let ways = if is_split || half == 0 { whole } else { half };
         usize::try_from(capacity).unwrap_or(usize::MAX) / ways + 1
+    }
+
+    /// The room that table `at` should have when it holds `own` entries: twice as much while the
+    /// window fills; what a full window needs; small steps above that.
+    fn room(&self, at: usize, own: usize, capacity: u64) -> usize {
+        let share = self.share(at, capacity);
+        let full = share + share.isqrt();
+        (own + own / 16).max(full.min(2 * own)) + 1
     }
 
     /// Adds a table and moves into it what is its own now.
@@ -343,7 +164,7 @@ impl Index {
         let into = new - (1 << new.ilog2());
         let mut entries = self.take(into, hash_of);
         entries.extend(live(&table, hash_of));
-        self.entries -= table.entries;
+        self.entries -= table.len();
         self.fill(&[into], entries, capacity);
     }
 
@@ -360,7 +181,7 @@ impl Index {
     /// Empties table `at`; gives its live entries.
     fn take(&mut self, at: usize, hash_of: &impl Fn(u32) -> Option<u32>) -> Vec<(u32, u32)> {
         let table = std::mem::take(&mut self.tables[at]);
-        self.entries -= table.entries;
+        self.entries -= table.len();
         live(&table, hash_of).collect()
     }
 
@@ -369,11 +190,7 @@ impl Index {
         for at in to {
             let is_own = |entry: &&(u32, u32)| self.table_of(entry.0) == *at;
             let own = entries.iter().filter(is_own).count();
-            let share = self.share(*at, capacity);
-            // Twice as much while the window fills; what a full window needs; small steps above it.
-            let full = share + share.isqrt();
-            let room = (own + own / 16).max(full.min(2 * own)) + 1;
-            let mut table = Table::with_room(room);
+            let mut table = Table::with_room(self.room(*at, own, capacity));
             entries
                 .iter()
                 .filter(is_own)
@@ -388,10 +205,4 @@ fn live(table: &Table, hash_of: &impl Fn(u32) -> Option<u32>) -> impl Iterator<I
     table
         .ordinals()
         .filter_map(|ordinal| Some((hash_of(ordinal)?, ordinal)))
-}
-
-/// Seven bits of the hash that choose neither table nor group in caches of usual size.
-#[inline]
-fn tag(hash: u32) -> u64 {
-    u64::from(hash >> 15 & 0x7f | 0x80)
 }

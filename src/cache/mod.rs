@@ -16,11 +16,14 @@ mod chunk;
 mod chunks;
 mod index;
 mod place;
+mod reach;
 mod replay;
+mod table;
 #[cfg(test)]
 mod tests;
 mod unsynced;
 
+pub(crate) use reach::Reach;
 pub(crate) use replay::Restored;
 pub(crate) use unsynced::Unsynced;
 
@@ -262,6 +265,10 @@ impl Cache {
     }
 
     /// The lowest ordinal that may be live.
+    pub(crate) fn window_start(&self) -> Ordinal {
+        Ordinal(self.start())
+    }
+
     #[inline]
     fn start(&self) -> u64 {
         self.floor
@@ -287,16 +294,21 @@ impl Cache {
     }
 
     #[inline]
-    fn put(&mut self, ordinal: u64, content: &Content<'_>) {
+    fn put_unindexed(&mut self, ordinal: u64, content: &Content<'_>) {
         self.chunks.put(ordinal, content);
         self.len += 1;
         if let Some((chunk, offset)) = self.chunks.get(ordinal) {
             self.live_bytes += chunk.record_bytes(offset).unwrap_or(0);
         }
+    }
+
+    #[inline]
+    fn put(&mut self, ordinal: u64, content: &Content<'_>) {
+        self.put_unindexed(ordinal, content);
         if !self.index.is_unused() {
             self.insert(content.hash, ordinal);
         } else if self.chunks.only(UNINDEXED_MAX).is_none() {
-            self.index_all();
+            self.restored();
         }
     }
 
@@ -313,18 +325,6 @@ impl Cache {
         let (chunks, last) = (&self.chunks, self.last);
         self.index
             .tend(self.capacity, |other| hash_at(chunks, last, other));
-    }
-
-    /// Begins the index; at most a few more IDs than can do without are there.
-    #[cold]
-    fn index_all(&mut self) {
-        let mut next = self.chunks.next_live(0);
-        while let Some(ordinal) = next {
-            if let Some(hash) = hash_at(&self.chunks, self.last, low(ordinal)) {
-                self.insert(hash, ordinal);
-            }
-            next = self.chunks.next_live(ordinal + 1);
-        }
     }
 
     #[inline]

@@ -1,11 +1,14 @@
 //! Replay: puts into a cache what the journal tells, in the order of the journal.
 //!
-//! Copies of old ordinals may come after newer adds, and what ends an ID before or after it.
+//! Copies of old ordinals may come after newer adds, and what ends an ID before or after it. Only
+//! ordinals decide meanwhile (rule 12 of docs/design.md), so that the index is made once, at last.
 
 use crate::ids::{Ordinal, Ticks};
 
 use super::chunk::Content;
-use super::{Cache, fold};
+use super::index::Index;
+use super::place::low;
+use super::{Cache, UNINDEXED_MAX, fold};
 
 /// What [`Cache::restore`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +25,7 @@ impl Cache {
     /// Replays an add, or a copy of one, in the order of the journal; ordinals may come in any
     /// order.
     ///
-    /// If another live ordinal holds this ID, this one, later in the journal, wins.
+    /// IDs are not found until [`Cache::restored`] was called.
     pub(crate) fn restore(
         &mut self,
         ordinal: Ordinal,
@@ -40,10 +43,10 @@ impl Cache {
             self.set_record_bytes(ordinal, record_bytes);
             return Restored::Copy;
         }
-        if let Some(elsewhere) = self.find(hash, id) {
-            self.remove(elsewhere);
+        if !self.index.is_unused() {
+            self.index = Index::default();
         }
-        self.put(
+        self.put_unindexed(
             ordinal.0,
             &Content {
                 hash: fold(hash),
@@ -56,12 +59,51 @@ impl Cache {
         Restored::Fresh
     }
 
+    /// Ends a replay: from now on IDs are found.
+    ///
+    /// If two ordinals of a window hold the same ID the higher one has it: when it was added the
+    /// other was out of the window as it was then.
+    pub(crate) fn restored(&mut self) {
+        if !self.index.is_unused() {
+            return;
+        }
+        let mut index = Index::sized(self.len, self.capacity);
+        let (chunks, last) = (&self.chunks, self.last);
+        let hash_of = |ordinal| super::hash_at(chunks, last, ordinal);
+        let mut doubles = Vec::new();
+        for (ordinal, hash, id) in chunks.live() {
+            let double = index.find(hash, |other| {
+                let place = chunks.get(Cache::whole(last, other));
+                place.is_some_and(|(chunk, offset)| chunk.holds(offset, hash, id))
+            });
+            if let Some(double) = double {
+                index.remove(hash, double);
+                doubles.push(Cache::whole(last, double));
+            }
+            index.insert(hash, low(ordinal), self.capacity, hash_of);
+        }
+        // A few IDs are found without one.
+        if self.chunks.only(UNINDEXED_MAX).is_none() {
+            self.index = index;
+        }
+        for double in doubles {
+            self.remove(Ordinal(double));
+        }
+    }
+
     /// Replays that adds were made up to `last`.
     pub(crate) fn restore_last(&mut self, last: Ordinal) {
-        if last.0 > self.last {
-            let start = self.start();
-            self.last = last.0;
-            drop(self.leave(start));
+        if last.0 <= self.last {
+            return;
+        }
+        let start = self.start();
+        let is_next = last.0 - self.last == 1;
+        self.last = last.0;
+        match self.start() {
+            now if now == start => {}
+            // Usually one comes and one goes.
+            _ if is_next => self.evict(start),
+            _ => drop(self.leave(start)),
         }
     }
 }

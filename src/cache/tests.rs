@@ -70,6 +70,7 @@ struct Run {
     bits: u32,
     ids: u64,
     capacity_max: u64,
+    is_restoring: bool,
 }
 
 impl Run {
@@ -98,6 +99,20 @@ impl Run {
             bits,
             ids,
             capacity_max,
+            is_restoring: false,
+        }
+    }
+
+    /// Ends a replay, if there is one: of each ID the highest ordinal stays.
+    fn restored(&mut self) {
+        if std::mem::take(&mut self.is_restoring) {
+            self.cache.restored();
+            let mut seen = std::collections::BTreeSet::new();
+            let places = std::mem::take(&mut self.model.places);
+            let newest = places.into_iter().rev();
+            self.model.places = newest
+                .filter(|(_, held)| seen.insert(held.0.clone()))
+                .collect();
         }
     }
 
@@ -126,6 +141,7 @@ impl Run {
     }
 
     fn add(&mut self) {
+        self.restored();
         let (id, value, time, record_bytes) = self.content();
         let hash = hash(&id, self.bits);
         let found = self.cache.find(hash, &id).map(|ordinal| ordinal.0);
@@ -150,6 +166,7 @@ impl Run {
     }
 
     fn restore(&mut self) {
+        self.is_restoring = true;
         let ordinal = match self.random.below(400) {
             0 => self.model.last + self.random.below(1 << 34),
             1..10 => self.model.last + self.random.below(5000),
@@ -176,9 +193,6 @@ impl Run {
             held.3 = record_bytes.max(held.0.len() as u64);
             Restored::Copy
         } else {
-            if let Some(elsewhere) = self.model.find(&id) {
-                self.model.places.remove(&elsewhere);
-            }
             self.model
                 .places
                 .insert(ordinal, (id, value, time, record_bytes));
@@ -263,7 +277,8 @@ impl Run {
         );
     }
 
-    fn compare_all(&self) {
+    fn compare_all(&mut self) {
+        self.restored();
         let mut next = Ordinal(0);
         for (ordinal, (id, value, time, record_bytes)) in &self.model.places {
             let found = self.cache.next_from(next).unwrap();

@@ -1,13 +1,13 @@
 //! What lives, per address and per segment: the chain replayed as recovery does it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::RandomState;
 use std::ops::ControlFlow;
 
 use crate::cache::{Cache, Remembered};
 use crate::directory::Directory;
 use crate::error::{Bytes, Result};
 use crate::format::records_offset;
+use crate::hash::IdHasher;
 use crate::ids::{Namespace, Ordinal, SegmentNumber, Slot, Ticks};
 use crate::inspect::finding::{Finding, FindingPlace, Reason, Severity};
 use crate::inspect::reading::{self, Reading};
@@ -132,7 +132,7 @@ pub(super) fn gather(directory: &Directory, reading: &mut Reading) -> Result<Sta
 }
 
 fn replay(reading: &Reading) -> Result<Statistics> {
-    let mut replayed = Replayed::new(RandomState::new());
+    let mut replayed = Replayed::new(IdHasher::random());
     let mut faults = Vec::new();
     let mut segments = BTreeMap::new();
     for segment in &reading.chain.segments {
@@ -195,7 +195,7 @@ fn replay(reading: &Reading) -> Result<Statistics> {
     })
 }
 
-fn addresses<H>(replayed: &Replayed<H>) -> Vec<AddressStatistics> {
+fn addresses(replayed: &Replayed) -> Vec<AddressStatistics> {
     let all = replayed.addresses.iter();
     let mut all: Vec<_> = all
         .filter_map(|(number, found)| address(*number, found))
@@ -241,18 +241,18 @@ fn known(remembered: Remembered<'_>) -> Known {
 }
 
 /// Counts what lives, per segment, in a second pass: only the last copy of a record lives.
-struct Live<'a, H> {
-    replayed: &'a mut Replayed<H>,
+struct Live<'a> {
+    replayed: &'a mut Replayed,
     segments: &'a mut BTreeMap<SegmentNumber, SegmentStatistics>,
     /// The adds of prepared transactions: address and bytes.
     prepared: HashMap<Box<[u8]>, Vec<(u32, u64)>>,
 }
 
-impl<'a, H> Live<'a, H> {
+impl<'a> Live<'a> {
     fn new(
-        replayed: &'a mut Replayed<H>,
+        replayed: &'a mut Replayed,
         segments: &'a mut BTreeMap<SegmentNumber, SegmentStatistics>,
-    ) -> Live<'a, H> {
+    ) -> Live<'a> {
         Live {
             replayed,
             segments,

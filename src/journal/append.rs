@@ -36,6 +36,12 @@ pub(crate) struct Base {
     ordinal: Ordinal,
 }
 
+impl Base {
+    pub(crate) fn segment(self) -> SegmentNumber {
+        self.segment
+    }
+}
+
 /// Where a record went.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Appended {

@@ -52,7 +52,11 @@ impl OpenStoreFile {
             match write_full(&*file, offset, bytes) {
                 Written::All => {}
                 Written::Nothing(error) | Written::Part(error) => {
-                    return Err(directory.refused("write", STORE_NEW_NAME, error));
+                    return Err(directory.refused(
+                        "the store file",
+                        ("write", STORE_NEW_NAME),
+                        error,
+                    ));
                 }
             }
         }
@@ -68,7 +72,7 @@ impl OpenStoreFile {
 }
 
 /// Writes `bytes` and makes them durable.
-pub(super) fn write_synced(file: &File, offset: u64, bytes: &[u8], name: &str) -> Result<()> {
+fn write_synced(file: &File, offset: u64, bytes: &[u8], name: &str) -> Result<()> {
     write_all(&**file, offset, bytes, name)?;
     file.sync().map_err(|error| Error::io("sync", name, error))
 }

@@ -9,7 +9,6 @@ use crate::error::{Cause, Error, Result};
 use crate::format::header_block_bytes;
 use crate::ids::{Position, SegmentNumber, Slot};
 use crate::journal::append::{Purpose, Refused};
-use crate::journal::life::write_synced;
 use crate::journal::{File, Journal, Next};
 use crate::mutant::{self, Mutant};
 use crate::record::Record;
@@ -173,26 +172,29 @@ impl Journal {
         // sync.
         if let Err(error) = slot.file.prepare(self.writes) {
             self.inner.lock().ring.put_free(slot);
-            return Err(Error::io("map", name, error));
+            return Err(match is_no_space(&error) {
+                true => self.no_space("a segment's map", Some(Cause::from(error))),
+                false => Error::io("map", name, error),
+            });
         }
-        // Copy 0 first and alone: if it cannot be written at all, nothing has changed.
-        match write_full(&*slot.file, 0, &encoded) {
-            Written::All => {}
-            Written::Nothing(error) if is_no_space(&error) => {
-                self.inner.lock().ring.put_free(slot);
-                return Err(self.no_space("a segment's header", Some(Cause::from(error))));
+        // Copy 0 first and alone: a power cut can tear one of them only. Where the second finds no
+        // space there is what a crash between them leaves: a segment that was never begun, whose
+        // number is not given again.
+        for offset in [0, header_block_bytes(slot.bytes)] {
+            match write_full(&*slot.file, offset, &encoded) {
+                Written::All => {}
+                Written::Nothing(error) if is_no_space(&error) => {
+                    self.inner.lock().ring.put_free(slot);
+                    return Err(self.no_space("a segment's header", Some(Cause::from(error))));
+                }
+                Written::Nothing(error) | Written::Part(error) => {
+                    return Err(self.fatal(Error::io("write", name, error)));
+                }
             }
-            Written::Nothing(error) | Written::Part(error) => {
-                return Err(self.fatal(Error::io("write", name, error)));
+            if !mutant::is(Mutant::HeaderNotSynced) {
+                let synced = slot.file.sync();
+                synced.map_err(|error| self.fatal(Error::io("sync", &*name, error)))?;
             }
-        }
-        let copy_1 = header_block_bytes(slot.bytes);
-        if mutant::is(Mutant::HeaderNotSynced) {
-            let _ = write_full(&*slot.file, copy_1, &encoded);
-        } else {
-            let synced = slot.file.sync();
-            synced.map_err(|error| self.fatal(Error::io("sync", &*name, error)))?;
-            write_synced(&slot.file, copy_1, &encoded, &name).map_err(|error| self.fatal(error))?;
         }
         let FreeSlot { slot, bytes, file } = slot;
         let end = crate::format::records_offset(bytes);

@@ -2,13 +2,15 @@
 //!
 //! Changes nothing.
 
+use std::collections::HashMap;
+
 use crate::directory::slot_name;
 use crate::error::{DamageReason, Error, Result};
 use crate::ids::{Position, SegmentNumber};
 use crate::mutant::{self, Mutant};
 use crate::record::Stop;
 use crate::recovery::classify::{Found, Role, Verdict, classify};
-use crate::recovery::scan::{SlotFacts, scan_segment};
+use crate::recovery::scan::{SegmentFacts, SlotFacts, scan_segment};
 use crate::recovery::slots::{Life, Slots, damaged};
 use crate::segment::{End, SegmentHeader};
 use crate::store_file::StoreCopy;
@@ -45,14 +47,18 @@ enum Follows {
     Missing,
 }
 
-/// Finds and judges the chain.
+/// Finds and judges the chain; `known` are segments that were read before.
 ///
 /// # Errors
 ///
 /// [`Error::Damaged`] and [`Error::NewerFormat`] by the table of docs/recovery.md; [`Error::Io`].
-pub(crate) fn find_chain(store: &StoreCopy, all: &[SlotFacts]) -> Result<Chain> {
+pub(crate) fn find_chain(
+    store: &StoreCopy,
+    all: &[SlotFacts],
+    known: HashMap<Life, SegmentFacts>,
+) -> Result<Chain> {
     let mut faults = Vec::new();
-    let chain = survey_chain(store, all, &mut faults);
+    let chain = survey(Slots::new(store, all, known, &mut faults));
     // What was found first counts, also if the search for more met an error; but where a part is
     // of a newer format, what else looks wrong may be right for those who know it.
     let newer = |fault: &Error| matches!(fault, Error::NewerFormat { .. });
@@ -71,7 +77,11 @@ pub(crate) fn survey_chain(
     all: &[SlotFacts],
     faults: &mut Vec<Error>,
 ) -> Result<Chain> {
-    let mut slots = Slots::new(store, all, faults);
+    survey(Slots::new(store, all, HashMap::new(), faults))
+}
+
+fn survey(mut slots: Slots<'_>) -> Result<Chain> {
+    let store = slots.store;
     let newest = slots.by_life.keys().next_back().copied();
     let highest = newest.map_or(SegmentNumber(0), |(number, _)| number);
     let mut chain = Chain {

@@ -3,6 +3,8 @@
 //! docs/recovery.md lists them with what a crash in each does. Until all segments are judged
 //! nothing is changed but leftovers of what was never finished.
 
+mod ahead;
+mod beside;
 mod chain;
 mod classify;
 mod replay;
@@ -11,21 +13,21 @@ mod rewrite;
 mod scan;
 mod slots;
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use crate::directory::{Directory, STORE_NEW_NAME, slot_away_name, slot_name, slot_new_name};
-use crate::error::{Error, Result};
+use crate::error::{DamageReason, Error, Result};
+use crate::hash::IdHasher;
 use crate::ids::SegmentNumber;
 use crate::mutant::{self, Mutant};
-use crate::record::Record;
+use crate::recovery::ahead::{Batch, Step};
 use crate::ring::{FreeSlot, Link, Ring};
-use crate::segment::SegmentReader;
 use crate::storage::StorageFile;
 use crate::store_file::StoreCopy;
 
+pub(crate) use beside::Change;
 pub(crate) use chain::{Chain, ChainSegment, find_chain, survey_chain};
-pub(crate) use replay::{At, Change, Replayed, ReplayedAddress, element_bytes};
+pub(crate) use replay::{At, Replayed, ReplayedAddress, element_bytes};
 pub(crate) use scan::{
     SlotFacts, choose_store_copy, read_headers, read_slot, read_store, read_store_copies,
 };
@@ -35,8 +37,8 @@ pub use report::{CapacityChange, Progress, RecoveryReport, SegmentReport, TailRe
 pub(crate) type File = Arc<dyn StorageFile>;
 
 /// What recovery hands over.
-pub(crate) struct Recovered<H> {
-    pub(crate) replayed: Replayed<H>,
+pub(crate) struct Recovered {
+    pub(crate) replayed: Replayed,
     pub(crate) ring: Ring<File>,
     /// The store file and what it says; none in a directory that has no store yet.
     pub(crate) store: (File, StoreCopy),
@@ -50,20 +52,20 @@ pub(crate) struct Recovered<H> {
 /// # Errors
 ///
 /// [`Error::Damaged`], [`Error::NewerFormat`], [`Error::NotAStore`], [`Error::Io`].
-pub(crate) fn recover<H: BuildHasher>(
+pub(crate) fn recover(
     directory: &Directory,
-    hasher: H,
+    hasher: IdHasher,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Option<Recovered<H>>> {
+) -> Result<Option<Recovered>> {
     let recovered = recover_within(directory, hasher, progress);
     recovered.map_err(|error| error.within(directory.place()))
 }
 
-fn recover_within<H: BuildHasher>(
+fn recover_within(
     directory: &Directory,
-    hasher: H,
+    hasher: IdHasher,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Option<Recovered<H>>> {
+) -> Result<Option<Recovered>> {
     let survey = directory.survey()?;
     if !survey.has_store {
         if !survey.slots.is_empty() || !survey.slots_away.is_empty() {
@@ -81,7 +83,8 @@ fn recover_within<H: BuildHasher>(
         .into_iter()
         .map(|slot| read_slot(directory, slot))
         .collect::<Result<Vec<SlotFacts>>>()?;
-    let chain = find_chain(&store, &facts)?;
+    let known = ahead::read_segments(&store, &facts);
+    let chain = find_chain(&store, &facts, known)?;
     let mut report = RecoveryReport {
         left_out: chain.left_out,
         ..RecoveryReport::default()
@@ -131,61 +134,41 @@ fn restore_names(
 }
 
 /// Replays the chain, oldest first.
-pub(crate) fn replay<H: BuildHasher>(
+pub(crate) fn replay(
     chain: &Chain,
-    hasher: H,
+    hasher: IdHasher,
     progress: &mut dyn FnMut(Progress),
     report: &mut RecoveryReport,
-) -> Result<Replayed<H>> {
-    let mut replayed = Replayed::new(hasher);
+) -> Result<Replayed> {
+    let mut replayed = Replayed::new(hasher.clone());
     let total_bytes = chain.segments.iter().map(|segment| segment.end).sum();
     let mut done_bytes = 0;
     let mut end = At {
         segment: SegmentNumber(0),
         offset: 0,
     };
-    for segment in &chain.segments {
-        progress(Progress {
-            done_bytes,
-            total_bytes,
-        });
-        let number = segment.header.number;
-        let failed = |error| Error::io("read", slot_name(segment.facts.slot), error);
-        let file = File::clone(&segment.facts.file);
-        let mut reader =
-            SegmentReader::new(file, &segment.header, Some(segment.end)).map_err(failed)?;
-        while let Some(item) = reader.next().map_err(failed)? {
-            replayed.apply(
-                At {
-                    segment: number,
-                    offset: item.offset,
-                },
-                &item.decoded,
-            )?;
-            if let Record::Seal { .. } = item.decoded.record {
-                break;
-            }
-        }
-        done_bytes += segment.end;
-        end = At {
-            segment: number,
-            offset: segment.end,
+    let mut is_begun = false;
+    ahead::read_chain(chain, &hasher, |batch| {
+        let Some(segment) = chain.segments.get(batch.segment) else {
+            return Ok(());
         };
-        report.segments.push(SegmentReport {
-            number,
-            slot: segment.facts.slot,
-            end: segment.end,
-            is_rewritten: false,
-        });
-        if segment.is_torn {
-            let bytes = segment.facts.bytes.saturating_sub(segment.end);
-            report.tail = Some(TailReport {
-                segment: number,
-                offset: segment.end,
-                bytes,
+        if !std::mem::replace(&mut is_begun, !batch.is_last) {
+            progress(Progress {
+                done_bytes,
+                total_bytes,
             });
         }
-    }
+        apply(&mut replayed, segment, &batch)?;
+        if batch.is_last {
+            done_bytes += segment.end;
+            end = At {
+                segment: segment.header.number,
+                offset: segment.end,
+            };
+            note_segment(report, segment);
+        }
+        Ok(())
+    })?;
     replayed.finish(end)?;
     progress(Progress {
         done_bytes,
@@ -202,6 +185,51 @@ pub(crate) fn replay<H: BuildHasher>(
     report.caches = existing().count() as u64;
     report.ids = existing().map(|address| address.cache.len()).sum();
     Ok(replayed)
+}
+
+/// Applies what was read of `segment`.
+fn apply(replayed: &mut Replayed, segment: &ChainSegment, batch: &Batch) -> Result<()> {
+    let header = &segment.header;
+    for step in &batch.steps {
+        let at = |offset| At {
+            segment: header.number,
+            offset,
+        };
+        match step {
+            Step::Add(read) => {
+                let record = (read.record_bytes, read.is_carried);
+                replayed.apply_add(at(read.offset), &batch.add(read), read.hash, record)?;
+            }
+            Step::Other {
+                offset,
+                start,
+                bytes,
+            } => {
+                let decoded = header.decode(batch.bytes(*start, *bytes), *offset);
+                let changed = Error::damaged(header.number, *offset, DamageReason::Checksum);
+                let decoded = decoded.map_err(|_| changed)?;
+                replayed.apply(at(*offset), &decoded)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn note_segment(report: &mut RecoveryReport, segment: &ChainSegment) {
+    report.segments.push(SegmentReport {
+        number: segment.header.number,
+        slot: segment.facts.slot,
+        end: segment.end,
+        is_rewritten: false,
+    });
+    if segment.is_torn {
+        let bytes = segment.facts.bytes.saturating_sub(segment.end);
+        report.tail = Some(TailReport {
+            segment: segment.header.number,
+            offset: segment.end,
+            bytes,
+        });
+    }
 }
 
 fn build_ring(chain: &Chain, facts: &[SlotFacts]) -> Ring<File> {

@@ -5,21 +5,24 @@
 //! the outcome the same (rule 12 of docs/design.md).
 
 use std::collections::HashMap;
-use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
 
 use crate::cache::{Cache, Restored};
 use crate::error::{DamageReason, Error, Result};
 use crate::format::{ADDRESSES_MAX, CAPACITY_MAX};
-use crate::ids::{Namespace, Ordinal, Owner, SegmentNumber, Ticks};
+use crate::hash::IdHasher;
+use crate::ids::{Namespace, Ordinal, SegmentNumber, Ticks};
 use crate::mutant::{self, Mutant};
 use crate::record::{
     Add, Decoded, Definition, Element, Elements, Record, TransactionBody, transaction_bytes,
 };
+use crate::recovery::beside::{Change, ReplayedBookmark, ReplayedPrepare};
 
 /// Everything that the journal says, applied.
-pub(crate) struct Replayed<H> {
-    hasher: H,
-    pub(crate) addresses: HashMap<u32, ReplayedAddress>,
+pub(crate) struct Replayed {
+    hasher: IdHasher,
+    pub(crate) addresses: HashMap<u32, ReplayedAddress, RandomState>,
     pub(crate) bookmarks: HashMap<Box<[u8]>, ReplayedBookmark>,
     pub(crate) prepared: HashMap<Box<[u8]>, ReplayedPrepare>,
     /// How many later copies there are of a record that is still there itself: those are not copied
@@ -55,38 +58,6 @@ pub(crate) struct Defined {
     pub(crate) record_bytes: u64,
 }
 
-/// A bookmark as the journal leaves it.
-pub(crate) struct ReplayedBookmark {
-    pub(crate) value: Box<[u8]>,
-    pub(crate) time: Ticks,
-    pub(crate) segment: SegmentNumber,
-}
-
-/// A prepared transaction that is not resolved.
-pub(crate) struct ReplayedPrepare {
-    pub(crate) owner: Owner,
-    pub(crate) time: Ticks,
-    pub(crate) changes: Vec<Change>,
-    pub(crate) segment: SegmentNumber,
-}
-
-/// One change of a prepared transaction, owned.
-pub(crate) enum Change {
-    Add {
-        address: u32,
-        value: Box<[u8]>,
-        id: Box<[u8]>,
-    },
-    Remove {
-        address: u32,
-        ordinal: Ordinal,
-    },
-    Bookmark {
-        name: Box<[u8]>,
-        value: Box<[u8]>,
-    },
-}
-
 /// Where a record stands.
 #[derive(Clone, Copy)]
 pub(crate) struct At {
@@ -104,11 +75,11 @@ pub(crate) fn element_bytes(count: u64, element: &Element<'_>) -> u64 {
     own as u64 + transaction_bytes(0, false) / count.max(1)
 }
 
-impl<H: BuildHasher> Replayed<H> {
-    pub(crate) fn new(hasher: H) -> Replayed<H> {
+impl Replayed {
+    pub(crate) fn new(hasher: IdHasher) -> Replayed {
         Replayed {
             hasher,
-            addresses: HashMap::new(),
+            addresses: HashMap::default(),
             bookmarks: HashMap::new(),
             prepared: HashMap::new(),
             copies: HashMap::new(),
@@ -125,10 +96,22 @@ impl<H: BuildHasher> Replayed<H> {
     pub(crate) fn apply(&mut self, at: At, decoded: &Decoded<'_>) -> Result<()> {
         self.records += 1;
         match &decoded.record {
-            Record::Add(add) => self.add(at, add, decoded.bytes, decoded.carried)?,
+            Record::Add(add) => {
+                self.add(
+                    at,
+                    add,
+                    self.hasher.hash(add.id),
+                    (decoded.bytes, decoded.carried),
+                )?;
+            }
             Record::Renew { add, old } => {
                 self.at(at, add.address)?.cache.remove(*old);
-                self.add(at, add, decoded.bytes, decoded.carried)?;
+                self.add(
+                    at,
+                    add,
+                    self.hasher.hash(add.id),
+                    (decoded.bytes, decoded.carried),
+                )?;
             }
             Record::Remove {
                 address,
@@ -203,8 +186,24 @@ impl<H: BuildHasher> Replayed<H> {
         Ok(())
     }
 
-    /// Checks what can only be known at the end: what lives has a name.
+    /// Applies an add of which the hash of its ID is known; `record` is the length of its record
+    /// and whether that is a copy.
+    pub(crate) fn apply_add(
+        &mut self,
+        at: At,
+        add: &Add<'_>,
+        hash: u64,
+        record: (u64, bool),
+    ) -> Result<()> {
+        self.records += 1;
+        self.add(at, add, hash, record)
+    }
+
+    /// Ends the replay. Checks what can only be known then: what lives has a name.
     pub(crate) fn finish(&mut self, end: At) -> Result<()> {
+        self.addresses
+            .values_mut()
+            .for_each(|address| address.cache.restored());
         let nameless = self
             .addresses
             .values()
@@ -238,9 +237,14 @@ impl<H: BuildHasher> Replayed<H> {
         Ok(entry)
     }
 
-    fn add(&mut self, at: At, add: &Add<'_>, bytes: u64, is_carried: bool) -> Result<()> {
+    fn add(
+        &mut self,
+        at: At,
+        add: &Add<'_>,
+        hash: u64,
+        (bytes, is_carried): (u64, bool),
+    ) -> Result<()> {
         self.newest_time = self.newest_time.max(add.time);
-        let hash = self.hasher.hash_one(add.id);
         let address = self.at(at, add.address)?;
         address.is_begun = true;
         let cache = &mut address.cache;
@@ -309,7 +313,7 @@ impl<H: BuildHasher> Replayed<H> {
                         value,
                         id,
                     };
-                    self.add(at, &add, bytes, false)?;
+                    self.add(at, &add, self.hasher.hash(id), (bytes, false))?;
                 }
                 Element::Remove { address, ordinal } => {
                     self.at(at, address)?.cache.remove(ordinal);
@@ -341,7 +345,8 @@ impl<H: BuildHasher> Replayed<H> {
                         value: Some(&value),
                         id: &id,
                     };
-                    self.add(at, &add, id.len() as u64 + 28, false)?;
+                    let bytes = id.len() as u64 + 28;
+                    self.add(at, &add, self.hasher.hash(&id), (bytes, false))?;
                 }
                 Change::Remove { address, ordinal } => {
                     self.at(at, address)?.cache.remove(ordinal);
@@ -360,28 +365,6 @@ impl<H: BuildHasher> Replayed<H> {
             segment: at.segment,
         };
         self.bookmarks.insert(Box::from(name), bookmark);
-    }
-}
-
-impl From<Element<'_>> for Change {
-    fn from(element: Element<'_>) -> Change {
-        match element {
-            Element::Add {
-                address, value, id, ..
-            } => {
-                let value = Box::from(value.unwrap_or_default());
-                Change::Add {
-                    address,
-                    value,
-                    id: Box::from(id),
-                }
-            }
-            Element::Remove { address, ordinal } => Change::Remove { address, ordinal },
-            Element::Bookmark { name, value } => Change::Bookmark {
-                name: Box::from(name),
-                value: Box::from(value),
-            },
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Writes only bytes that were read and verified, in the place they were read from (rule 10 of
 //! docs/design.md). It can crash at any step and be run again.
 
-use crate::directory::{Directory, STORE_NAME, slot_name, write_all};
+use crate::directory::{Directory, STORE_NAME, slot_name};
 use crate::error::{Error, Result};
 use crate::format::{header_block_bytes, records_offset, store};
 use crate::ids::Position;
@@ -11,7 +11,7 @@ use crate::mutant::{self, Mutant};
 use crate::recovery::report::RecoveryReport;
 use crate::recovery::{Chain, ChainSegment, File};
 use crate::ring::Ring;
-use crate::storage::read_full;
+use crate::storage::{Written, read_full, write_full};
 use crate::store_file::StoreCopy;
 
 const PIECE_BYTES: u64 = 64 << 10;
@@ -40,7 +40,7 @@ pub(super) fn make_durable(
         let is_spared = mutant::is(Mutant::SyncInsteadOfRewrite)
             || mutant::is(Mutant::RewriteNewestOnly) && segment.header.number < last.header.number;
         if segment.end_position() > chain.durable && !is_spared {
-            report.rewritten_bytes += rewrite_segment(segment)?;
+            report.rewritten_bytes += rewrite_segment(directory, segment)?;
             let number = segment.header.number;
             let rewritten = report
                 .segments
@@ -70,7 +70,7 @@ pub(super) fn make_durable(
         ..*store
     };
     for offset in store::COPY_OFFSETS {
-        write_all(&**store_file, offset, &marked.encode(), STORE_NAME)?;
+        write(directory, store_file, offset, &marked.encode(), STORE_NAME)?;
         store_file
             .sync()
             .map_err(|error| directory.io("sync", STORE_NAME, error))?;
@@ -79,7 +79,7 @@ pub(super) fn make_durable(
     Ok(true)
 }
 
-fn rewrite_segment(segment: &ChainSegment) -> Result<u64> {
+fn rewrite_segment(directory: &Directory, segment: &ChainSegment) -> Result<u64> {
     let name = slot_name(segment.facts.slot);
     let file = &segment.facts.file;
     let header = segment.header.encode();
@@ -92,10 +92,10 @@ fn rewrite_segment(segment: &ChainSegment) -> Result<u64> {
     };
     // One header copy is durable before the other is touched.
     if !mutant::is(Mutant::RewriteRecordsOnly) {
-        write_all(&**file, 0, &header, &name)?;
+        write(directory, file, 0, &header, &name)?;
         synced()?;
         let copy_1 = header_block_bytes(segment.facts.bytes);
-        write_all(&**file, copy_1, &header, &name)?;
+        write(directory, file, copy_1, &header, &name)?;
     }
     let mut offset = records_offset(segment.facts.bytes);
     let mut rewritten = 2 * header.len() as u64;
@@ -111,10 +111,21 @@ fn rewrite_segment(segment: &ChainSegment) -> Result<u64> {
             let short = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
             return Err(Error::io("read", name, short));
         }
-        write_all(&**file, offset, piece, &name)?;
+        write(directory, file, offset, piece, &name)?;
         offset += wanted as u64;
         rewritten += wanted as u64;
     }
     synced()?;
     Ok(rewritten)
+}
+
+/// Writes all of `bytes` over what is there. Where that takes space, as on btrfs, a full disk ends
+/// the recovery; it has changed nothing by then, and can be had once there is space.
+fn write(directory: &Directory, file: &File, offset: u64, bytes: &[u8], name: &str) -> Result<()> {
+    match write_full(&**file, offset, bytes) {
+        Written::All => Ok(()),
+        Written::Nothing(error) | Written::Part(error) => {
+            Err(directory.refused("what recovery writes again", ("write", name), error))
+        }
+    }
 }

@@ -28,6 +28,7 @@ impl<'a> Slots<'a> {
     pub(super) fn new(
         store: &'a StoreCopy,
         all: &'a [SlotFacts],
+        read: HashMap<Life, SegmentFacts>,
         faults: &'a mut Vec<Error>,
     ) -> Slots<'a> {
         let mut by_life: BTreeMap<Life, Vec<&SlotFacts>> = BTreeMap::new();
@@ -44,7 +45,7 @@ impl<'a> Slots<'a> {
             store,
             all,
             by_life,
-            read: HashMap::new(),
+            read,
             faults,
         }
     }

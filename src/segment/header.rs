@@ -5,10 +5,10 @@
 
 use crate::format::{
     CHECKSUM_ALGORITHM, EPOCH, Field, HEADER_BYTES, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN,
-    SEGMENT_BYTES_STEP, SEGMENT_MAGIC, VERSION, head, segment,
+    SEGMENT_BYTES_STEP, SEGMENT_MAGIC, VERSION, head, record_bytes_max, segment,
 };
 use crate::ids::{SegmentNumber, Ticks};
-use crate::record::Seed;
+use crate::record::{Decoded, Seed, Stop, decode};
 
 const HEADER_BYTES_MAX: usize = 4096;
 
@@ -172,6 +172,13 @@ impl SegmentHeader {
     /// What the checksums of its records begin from.
     pub(crate) fn seed(&self) -> Seed {
         Seed::new(&self.identity, self.salt, self.number)
+    }
+
+    /// What the record at `offset` of its segment says, of any form but a short add.
+    pub(crate) fn decode<'a>(&self, record: &'a [u8], offset: u64) -> Result<Decoded<'a>, Stop> {
+        let bytes_max = record_bytes_max(self.segment_bytes);
+        let place = (&self.seed(), offset);
+        decode(record, place, bytes_max, |_| None, self.base_time)
     }
 }
 

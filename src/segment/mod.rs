@@ -9,7 +9,7 @@ mod writer;
 
 pub(crate) use behind::mark_behind;
 pub(crate) use header::{Parsed, SegmentHeader};
-pub(crate) use reader::{End, SegmentReader};
+pub(crate) use reader::{End, Item, SegmentReader};
 pub(crate) use writer::{SegmentWriter, Standing};
 
 #[cfg(test)]

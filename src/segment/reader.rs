@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use super::header::SegmentHeader;
 use crate::format::{UNIT_BYTES, frame, record_bytes_max, records_offset};
 use crate::ids::{Ordinal, Position, SegmentNumber, Ticks};
@@ -22,6 +24,8 @@ pub(crate) struct Item<'a> {
     pub(crate) offset: u64,
     /// What it says.
     pub(crate) decoded: Decoded<'a>,
+    /// Its bytes.
+    pub(crate) raw: &'a [u8],
 }
 
 /// How the records of a segment end.
@@ -116,7 +120,8 @@ impl SegmentReader {
 
     /// The next record; none once the end is reached. The seal is the last record given.
     pub(crate) fn next(&mut self) -> io::Result<Option<Item<'_>>> {
-        if self.end.is_none() {
+        let is_ahead = self.end.is_none() && self.is_in_window();
+        if self.end.is_none() && !is_ahead {
             self.end = self.end_before_record()?;
         }
         if self.end.is_some() {
@@ -144,7 +149,13 @@ impl SegmentReader {
                 self.offset = offset_after;
                 self.highest_mark = self.highest_mark.max(decoded.mark);
                 self.bases.learn(&decoded);
-                return Ok(Some(Item { offset, decoded }));
+                let length = usize::try_from(decoded.bytes).unwrap_or(usize::MAX);
+                let raw = bytes.get(..length).unwrap_or_default();
+                return Ok(Some(Item {
+                    offset,
+                    decoded,
+                    raw,
+                }));
             }
             Err(stop) => stop,
         };
@@ -172,6 +183,16 @@ impl SegmentReader {
     /// The highest mark of the records so far.
     pub(crate) fn highest_mark(&self) -> Option<Position> {
         self.highest_mark
+    }
+
+    /// Whether the next record, if it is a usual one, lies in the window, and no end before it.
+    #[inline]
+    fn is_in_window(&self) -> bool {
+        let ahead = self.window.from(self.offset);
+        let Ok(frame) = Frame::read(ahead, self.record_bytes_max) else {
+            return false;
+        };
+        frame.bytes <= ahead.len() as u64 && self.given_end.is_none_or(|end| end > self.offset)
     }
 
     /// The end that is reached without looking at a record; else the record is in the window.
@@ -245,7 +266,7 @@ impl Window {
 /// What the short adds of each address count from.
 #[derive(Default)]
 struct Bases {
-    by_address: HashMap<u32, Ordinal>,
+    by_address: HashMap<u32, Ordinal, RandomState>,
     /// That of the address of the last add: most often the next one asked for.
     latest: Option<(u32, Ordinal)>,
 }

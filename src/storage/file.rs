@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::map::Map;
-use super::{Storage, StorageFile, StorageLock, Writes, check_name};
+use super::{Storage, StorageFile, StorageLock, Writes, check_name, is_no_space, rewrite};
 
 #[cfg(not(unix))]
 use portable as system;
@@ -170,7 +170,7 @@ impl Storage for FileStorage {
         }
         match write_holder(&file, holder) {
             // The text is a courtesy to the next one; a store on a full disk must still open.
-            Err(error) if is_out_of_space(&error) => {}
+            Err(error) if is_no_space(&error) => {}
             result => result?,
         }
         Ok(Some(Box::new(FileLock { _file: file })))
@@ -216,7 +216,14 @@ impl RegularFile {
         if map.is_used() {
             return Ok(());
         }
-        map.begin()
+        match map.begin() {
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => {
+                // What would be a SIGBUS, for want of space mostly: plain writes tell why.
+                rewrite(self)?;
+                map.begin()
+            }
+            result => result,
+        }
     }
 
     fn end_map(&self) {
@@ -281,11 +288,6 @@ fn not_a_regular_file() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
-fn is_out_of_space(error: &io::Error) -> bool {
-    use io::ErrorKind::{QuotaExceeded, StorageFull, WriteZero};
-    matches!(error.kind(), StorageFull | QuotaExceeded | WriteZero)
-}
-
 /// Written before it is cut, so that an earlier holder's block is used again.
 fn write_holder(file: &File, holder: &str) -> io::Result<()> {
     let written = system::write_at(file, 0, holder.as_bytes())?;
@@ -293,7 +295,7 @@ fn write_holder(file: &File, holder: &str) -> io::Result<()> {
     if written == holder.len() {
         Ok(())
     } else {
-        Err(io::ErrorKind::WriteZero.into())
+        Err(io::ErrorKind::StorageFull.into())
     }
 }
 

@@ -22,7 +22,9 @@ pub enum Writes {
     /// Mapped where the file system is known to allow it safely (ext2/3/4, tmpfs), else positioned.
     #[default]
     Auto,
-    /// Always through a memory map.
+    /// Always through a memory map. Elsewhere than on ext2/3/4 and tmpfs a page can need new space
+    /// when it is written over (btrfs; XFS, if its blocks were shared by a copy under the map):
+    /// where there is none, the process ends by SIGBUS, which counts as a kill.
     Mapped,
     /// Always with positioned writes.
     Positioned,
@@ -78,7 +80,8 @@ pub trait StorageFile: Send + Sync {
     fn sync(&self) -> io::Result<()>;
 
     /// From now on writes go the way `writes` says, as far as this storage can. The file must be as
-    /// long as it will ever be, and written in full.
+    /// long as it will ever be, and written in full. Where writing it takes space again, as in a
+    /// copy with holes, a full disk is an error here and not at a write through the map.
     fn prepare(&self, writes: Writes) -> io::Result<()>;
 
     /// Whether writes go through a memory map.
@@ -147,6 +150,22 @@ pub(crate) fn write_full(file: &dyn StorageFile, offset: u64, bytes: &[u8]) -> W
         };
     }
     Written::All
+}
+
+/// Writes back what stands in `file`, so that every part of it has its space; or tells why not.
+fn rewrite(file: &dyn StorageFile) -> io::Result<()> {
+    let mut block = [0; 4096];
+    let mut offset = 0;
+    loop {
+        let count = read_full(file, offset, &mut block)?;
+        let Some(bytes) = block.get(..count).filter(|bytes| !bytes.is_empty()) else {
+            return Ok(());
+        };
+        match write_full(file, offset, bytes) {
+            Written::All => offset += count as u64,
+            Written::Nothing(error) | Written::Part(error) => return Err(error),
+        }
+    }
 }
 
 /// Whether an error says that the disk is full.

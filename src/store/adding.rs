@@ -41,6 +41,7 @@ impl Shared {
     ) -> Result<Placed<T>> {
         let _guard = self.guard();
         loop {
+            let rooms = self.rooms.load(Ordering::Acquire);
             match attempt() {
                 Ok((placed, is_owing)) => {
                     if is_owing || self.has_interval {
@@ -49,7 +50,7 @@ impl Shared {
                     return Ok(placed);
                 }
                 Err(Refused::Failed(error)) => return Err(error),
-                Err(Refused::NoRoom) => self.make_room(purpose)?,
+                Err(Refused::NoRoom) => self.make_room(purpose, rooms)?,
             }
         }
     }
@@ -106,6 +107,7 @@ impl Shared {
 
     /// Who holds `id`; a claim whose lease is over is as if it were gone. It stays until somebody
     /// has [taken it over](Shared::take_over), so that its holder may still confirm.
+    #[inline]
     pub(crate) fn holder(&self, state: &AddressState, hash: u64, id: &[u8]) -> Option<Owner> {
         let claim = state.claims.get(hash, id)?;
         let is_over = |end| end <= self.timeline.monotonic();
@@ -113,6 +115,7 @@ impl Shared {
     }
 
     /// Ends the claim on `id` whose lease is over, if there is one: others have the ID now.
+    #[inline]
     pub(crate) fn take_over(&self, state: &mut AddressState, hash: u64, id: &[u8]) {
         if let Some(claim) = state.claims.get(hash, id) {
             self.unclaim(state, hash, id, claim.token);
@@ -164,8 +167,12 @@ impl Shared {
             id,
         };
         let evicted = signed(state.cache.eviction_bytes());
+        let base = state.base.segment();
         let appended = journal.append_add(&add, &mut state.base, purpose, -evicted)?;
         state.cache.add(hash, id, &[], time, appended.bytes);
+        if state.base.segment() != base {
+            state.begins_segment(ordinal);
+        }
         self.begun(state);
         state.note(ordinal, appended.end, journal.commit.durable());
         Ok((Some(appended), ordinal))
@@ -240,6 +247,14 @@ impl AddressState {
         self.unsynced.trim(durable);
         self.unsynced.push(ordinal, end);
         self.last_change = end;
+    }
+
+    /// Notes that the add with `ordinal` is the first in the segment of the base.
+    #[cold]
+    fn begins_segment(&mut self, ordinal: Ordinal) {
+        let begin = (self.base.segment(), ordinal);
+        let (start, live) = (self.cache.window_start(), self.cache.len());
+        self.reach.note(begin, start, live);
     }
 
     pub(crate) fn set_defined(&mut self, appended: &Appended) {

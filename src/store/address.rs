@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::cache::{Cache, Unsynced};
+use crate::cache::{Cache, Reach, Unsynced};
 use crate::claim::Claims;
 use crate::facade::{Mutex, MutexGuard};
 use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
@@ -21,6 +21,7 @@ pub(crate) struct AddressState {
     pub(crate) claims: Claims,
     pub(crate) unsynced: Unsynced,
     pub(crate) base: Base,
+    pub(crate) reach: Reach,
     pub(crate) number: Option<u32>,
     /// Where its definition lives, while it has one.
     pub(crate) defined: Option<Defined>,
@@ -88,6 +89,7 @@ impl AddressState {
             claims: Claims::default(),
             unsynced: Unsynced::default(),
             base: Base::default(),
+            reach: Reach::default(),
             number: None,
             defined: None,
             is_begun: false,

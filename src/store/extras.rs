@@ -13,6 +13,18 @@ pub(crate) struct Extras {
     pub(crate) prepared: HashMap<Box<[u8]>, Prepared>,
 }
 
+impl Extras {
+    /// The oldest segment in which one of them lives; the highest number if there is none.
+    pub(crate) fn oldest(&self) -> SegmentNumber {
+        let bookmarks = self.bookmarks.values().map(|bookmark| bookmark.segment);
+        let prepared = self.prepared.values().map(|prepared| prepared.segment);
+        bookmarks
+            .chain(prepared)
+            .min()
+            .unwrap_or(SegmentNumber::MAX)
+    }
+}
+
 /// The latest value of a bookmark.
 pub(crate) struct Bookmark {
     pub(crate) value: Box<[u8]>,

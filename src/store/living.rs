@@ -8,9 +8,39 @@ use crate::journal::{Purpose, Refused, Standing};
 use crate::mutant::{self, Mutant};
 use crate::record::{Add, Record};
 use crate::store::adding::signed;
+use crate::store::address::Defined;
 use crate::store::shared::Shared;
 
+/// Definitions that are carried without reading their segment.
+const DEFINITIONS_MAX: usize = 64;
+/// Bytes of a segment that are read as quickly as an address is asked.
+const BYTES_PER_ADDRESS: u64 = 1024;
+/// So many addresses are always asked.
+const ADDRESSES_MIN: u64 = 8;
+
 impl Living for Shared {
+    fn only_definitions(&self, segment: SegmentNumber) -> Option<Vec<u32>> {
+        let max = (self.options.segment_bytes / BYTES_PER_ADDRESS).max(ADDRESSES_MIN);
+        let addresses = self.registry.few_numbered(usize::try_from(max).ok()?)?;
+        let mut definitions = Vec::new();
+        for address in addresses {
+            let state = address.state.lock();
+            let is_back = state.reach.oldest(state.cache.window_start()) <= segment;
+            if state.cache.len() > 0 && is_back {
+                return None;
+            }
+            let is_here = |defined: &Defined| defined.segment <= segment;
+            definitions.extend(
+                state
+                    .number
+                    .filter(|_| state.defined.is_some_and(|d| is_here(&d))),
+            );
+        }
+        let extras = self.extras.lock();
+        let is_clear = definitions.len() <= DEFINITIONS_MAX && extras.oldest() > segment;
+        is_clear.then_some(definitions)
+    }
+
     fn carry_adds(
         &self,
         number: u32,

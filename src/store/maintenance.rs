@@ -4,6 +4,7 @@
 //! Whoever does it holds the maintenance lock, and no lock of an address.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::compaction::{Carrier, Step};
@@ -52,6 +53,7 @@ impl Shared {
 
     fn upkeep_locked(&self, journal: &Journal, carrier: &mut Carrier) -> Result<()> {
         let kept = self.upkeep_at_pace(journal, carrier);
+        self.rooms.fetch_add(1, Ordering::Release);
         if let Err(Error::NoSpace { .. }) = kept {
             // The disk is full. What a clear freed gives back the slot that it took, now: after a
             // restart there would be none to begin in.
@@ -99,20 +101,35 @@ impl Shared {
         journal.adjust_spares()
     }
 
-    /// Makes room for a record that found none. Each call that returns without an error has made
-    /// some.
+    /// Makes room for a record that found none when room had been made `rooms` times. Each call
+    /// that returns without an error has made some, or somebody else has: of many threads that find
+    /// the end of a segment together one makes the next.
     ///
     /// # Errors
     ///
     /// [`Error::NoSpace`], and what poisons the store.
     #[cold]
-    pub(crate) fn make_room(&self, purpose: Purpose) -> Result<()> {
+    pub(crate) fn make_room(&self, purpose: Purpose, rooms: u64) -> Result<()> {
         let Some(journal) = &self.journal else {
             return Ok(());
         };
         let mut carrier = self.maintenance.lock();
         // Asked under the lock: after a close the directory may be somebody else's.
         self.check()?;
+        if self.rooms.load(Ordering::Acquire) != rooms {
+            return Ok(());
+        }
+        self.make_room_locked(journal, &mut carrier, purpose)?;
+        self.rooms.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    fn make_room_locked(
+        &self,
+        journal: &Journal,
+        carrier: &mut Carrier,
+        purpose: Purpose,
+    ) -> Result<()> {
         if !journal.has_begun() {
             // The last slot is for what frees space; unless all that lives fits into it easily, so
             // that the others come free.
@@ -135,7 +152,7 @@ impl Shared {
                 Err(error) => return Err(error),
             }
         }
-        if journal.may_regain() && self.carry_oldest(journal, &mut carrier)? {
+        if journal.may_regain() && self.carry_oldest(journal, carrier)? {
             return Ok(());
         }
         match refused {

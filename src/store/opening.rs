@@ -8,6 +8,7 @@ use crate::compaction::Carrier;
 use crate::directory::Directory;
 use crate::error::{Error, Result};
 use crate::format::record_bytes_max;
+use crate::hash::IdHasher;
 use crate::ids::{Ordinal, SegmentNumber, Ticks};
 use crate::journal::{Journal, OpenStoreFile, Parts, Settings};
 use crate::options::Options;
@@ -21,7 +22,7 @@ use crate::store::Handle;
 use crate::store::address::{Address, Defined};
 use crate::store::extras::{Bookmark, Extras, Prepared};
 use crate::store::registry::Registry;
-use crate::store::shared::{Begin, IdHasher, Shared};
+use crate::store::shared::{Begin, Shared};
 use crate::store_file::StoreCopy;
 
 /// How often a held lock is tried again.
@@ -40,7 +41,7 @@ fn without_journal(options: Options, lock: Option<Box<dyn StorageLock>>) -> Begi
     let timeline = Timeline::begin(Arc::clone(&options.clock), Ticks(0));
     Begin {
         options,
-        hasher: IdHasher::new(),
+        hasher: IdHasher::random(),
         registry: Registry::default(),
         journal: None,
         timeline,
@@ -61,7 +62,7 @@ pub(crate) fn open(
     let began = options.clock.monotonic();
     let directory = Directory::new(storage);
     let lock = lock(&directory, &options)?;
-    let hasher = IdHasher::new();
+    let hasher = IdHasher::random();
     let recovered = recover(&directory, hasher.clone(), progress)?;
     if !options.persistence {
         return open_without_persistence(directory, options, lock, hasher, recovered);
@@ -96,7 +97,7 @@ fn open_without_persistence(
     options: Options,
     lock: Box<dyn StorageLock>,
     hasher: IdHasher,
-    recovered: Option<Recovered<IdHasher>>,
+    recovered: Option<Recovered>,
 ) -> Result<Handle> {
     let Some(recovered) = recovered.filter(|recovered| recovered.report.caches > 0) else {
         let shared = Shared::new(without_journal(options, Some(lock)));
@@ -145,11 +146,7 @@ fn lock(directory: &Directory, options: &Options) -> Result<Box<dyn StorageLock>
 }
 
 /// Makes a store file in an empty directory.
-fn make_store(
-    directory: &Directory,
-    options: &Options,
-    hasher: IdHasher,
-) -> Result<Recovered<IdHasher>> {
+fn make_store(directory: &Directory, options: &Options, hasher: IdHasher) -> Result<Recovered> {
     let mut identity = [0; 16];
     let filled = options.entropy.fill(&mut identity);
     filled.map_err(|error| Error::io("ask for random bytes", "the system", error))?;
@@ -180,7 +177,7 @@ fn assemble(
     options: Options,
     lock: Option<Box<dyn StorageLock>>,
     hasher: IdHasher,
-    recovered: Recovered<IdHasher>,
+    recovered: Recovered,
 ) -> Result<(Begin, RecoveryReport)> {
     let Recovered {
         mut replayed,
@@ -239,7 +236,7 @@ fn assemble(
 
 /// Refuses segments that are smaller than some record needs which lives in a larger one: it could
 /// never be carried, and its segment and all behind it never be released.
-fn check_segments(replayed: &Replayed<IdHasher>, options: &Options) -> Result<()> {
+fn check_segments(replayed: &Replayed, options: &Options) -> Result<()> {
     let max = record_bytes_max(options.segment_bytes);
     for address in replayed.addresses.values() {
         let name_bytes = address.name.as_ref().map_or(0, |(_, name)| name.len());
@@ -313,7 +310,7 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
     live_bytes
 }
 
-fn extras(replayed: &mut Replayed<IdHasher>) -> Extras {
+fn extras(replayed: &mut Replayed) -> Extras {
     let bookmarks = std::mem::take(&mut replayed.bookmarks).into_iter();
     let bookmarks = bookmarks.map(|(name, found)| {
         let bookmark = Bookmark {

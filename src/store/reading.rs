@@ -74,9 +74,6 @@ impl Cache {
                 None => State::Known(seen),
             };
         }
-        if state.claims.len() == 0 {
-            return State::Absent;
-        }
         shared
             .holder(&state, hash, id)
             .map_or(State::Absent, State::Pending)

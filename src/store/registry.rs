@@ -208,6 +208,13 @@ impl Registry {
             .collect()
     }
 
+    /// All addresses that have a number, if they are no more than `max`.
+    pub(crate) fn few_numbered(&self, max: usize) -> Option<Vec<Arc<Address>>> {
+        let inner = self.inner.lock();
+        let numbered = inner.by_number.iter().flatten();
+        (inner.by_number.len() <= max).then(|| numbered.cloned().collect())
+    }
+
     /// All addresses that have a number.
     pub(crate) fn numbered(&self) -> Vec<Arc<Address>> {
         self.inner

@@ -1,7 +1,5 @@
 //! What all handles of a store and its keeper share.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,6 +8,7 @@ use crate::clock::Timeline;
 use crate::compaction::Carrier;
 use crate::error::{Cause, Error, Result};
 use crate::facade::Mutex;
+use crate::hash::IdHasher;
 use crate::ids::{Position, Ticks};
 use crate::journal::Journal;
 use crate::keeper::Keeper;
@@ -21,9 +20,6 @@ use crate::store::address::AddressState;
 use crate::store::extras::Extras;
 use crate::store::registry::Registry;
 use crate::sync_policy::SyncPolicy;
-
-/// The hasher of IDs: keyed anew for each open store, since clients choose the IDs.
-pub(crate) type IdHasher = RandomState;
 
 /// See the head of this file.
 pub(crate) struct Shared {
@@ -38,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) extras: Mutex<Extras>,
     /// Where carrying stands; whoever holds it maintains the journal.
     pub(crate) maintenance: Mutex<Carrier>,
+    /// How often room was made in the journal.
+    pub(crate) rooms: AtomicU64,
     pub(crate) keeper: Keeper,
     pub(crate) report: OnceLock<RecoveryReport>,
     pub(crate) counters: Counters,
@@ -85,6 +83,7 @@ impl Shared {
             timeline: begin.timeline,
             extras: Mutex::new(begin.extras),
             maintenance: Mutex::new(begin.carrier),
+            rooms: AtomicU64::new(0),
             keeper: Keeper::default(),
             report: OnceLock::new(),
             counters: Counters {
@@ -101,7 +100,7 @@ impl Shared {
 
     #[inline]
     pub(crate) fn hash(&self, id: &[u8]) -> u64 {
-        self.hasher.hash_one(id)
+        self.hasher.hash(id)
     }
 
     #[inline]

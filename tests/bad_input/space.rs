@@ -73,6 +73,25 @@ fn a_store_opens_on_a_full_disk_and_answers() {
 }
 
 #[test]
+fn where_writing_over_takes_space_a_recovery_may_find_none_says_so_and_can_be_had_later() {
+    let (disk, store, _) = filled();
+    let known = answers(&store);
+    let mut refusals = 0;
+    for calls in 0..10 {
+        let after_kill = Limited::new(killed(&disk.inner), true);
+        after_kill.fill_after(calls);
+        match open(after_kill.clone(), small(1024)) {
+            Ok(opened) => assert_eq!(answers(&opened), known),
+            Err(Error::NoSpace { .. }) => refusals += 1,
+            Err(other) => panic!("{calls}: {other:?}"),
+        }
+        after_kill.free();
+        assert_eq!(reopened(&after_kill), known, "{calls}");
+    }
+    assert!(refusals > 2, "{refusals}");
+}
+
+#[test]
 fn a_full_disk_at_add_adds_nothing_and_later_goes_on() {
     let (disk, store, orders) = filled();
     let known = answers(&store);

@@ -201,10 +201,7 @@ impl Run {
         disk: &SimulatedDisk,
         generator: &mut Generator,
     ) -> Result<(), String> {
-        self.compare(
-            &Recorded::of_store(runner.store(), self.geometry.profile.settings),
-            self.base..=self.base,
-        )?;
+        self.compare(&Recorded::of_store(runner.store()), self.base..=self.base)?;
         let mut progress = Progress::all(self.base);
         disk.set_progress(progress);
         self.acknowledged.push(self.base);
@@ -325,10 +322,7 @@ impl Run {
             model.refuse(&operation);
             let now = self.models.len() - 1;
             self.models[now] = model;
-            self.compare(
-                &Recorded::of_store(runner.store(), self.geometry.profile.settings),
-                now..=now,
-            )?;
+            self.compare(&Recorded::of_store(runner.store()), now..=now)?;
             let is_over = matches!(
                 operation,
                 Operation::Confirm { .. } | Operation::Commit { .. }

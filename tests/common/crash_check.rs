@@ -186,7 +186,7 @@ impl Run {
         disk.take_snapshots(share, Generator::new(self.counts.states));
         let store = Store::open_on(disk.clone(), self.options(), &mut |_| {})
             .map_err(|error| format!("refused, expected {legal:?}: {}", chain(&error)))?;
-        let recorded = Recorded::of_store(&store, self.geometry.profile.settings);
+        let recorded = Recorded::of_store(&store);
         let reached = self.compare(&recorded, legal)?;
         let report = store.recovery();
         self.counts.left_out += u64::from(report.left_out.is_some());

@@ -73,7 +73,7 @@ impl Run {
         let calls = disk.count(kind);
         let is_failed = match opened {
             Ok(store) => {
-                let recorded = Recorded::of_store(&store, self.geometry.profile.settings);
+                let recorded = Recorded::of_store(&store);
                 self.compare(&recorded, reached..=reached)?;
                 false
             }

@@ -312,6 +312,7 @@ impl Model {
     /// The whole recorded state: capacity, and each ID with the adds it has left, oldest first.
     pub fn recorded(&self) -> Recorded {
         let caches = self.caches.iter().enumerate();
+        let caches = caches.filter(|(_, places)| places.is_recorded);
         let caches = caches.map(|(at, places)| {
             let live = places
                 .live()
@@ -323,7 +324,7 @@ impl Model {
                 live.collect(),
             )
         });
-        Recorded::new(self.settings, caches)
+        Recorded::new(caches)
     }
 
     /// The fingerprint of [`Model::recorded`].

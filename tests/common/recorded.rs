@@ -53,21 +53,19 @@ pub enum Answer {
 
 type RecordedCache = ((Vec<u8>, Namespace), u64, Vec<(Vec<u8>, u64)>);
 
-/// A recorded state that stores and models can be compared by; empty caches that are as new ones
-/// are left out, since a cache without a record is not there.
+/// A recorded state that stores and models can be compared by: every cache that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded(Vec<RecordedCache>);
 
 impl Recorded {
-    pub fn new(settings: u64, caches: impl Iterator<Item = RecordedCache>) -> Recorded {
-        let is_told = |cache: &RecordedCache| cache.1 != settings || !cache.2.is_empty();
-        let mut caches: Vec<_> = caches.filter(is_told).collect();
+    pub fn new(caches: impl Iterator<Item = RecordedCache>) -> Recorded {
+        let mut caches: Vec<_> = caches.collect();
         caches.sort_by(|one, other| one.0.cmp(&other.0));
         Recorded(caches)
     }
 
     /// The recorded state of a store: all of it must be reachable through `caches`.
-    pub fn of_store(store: &Store, settings: u64) -> Recorded {
+    pub fn of_store(store: &Store) -> Recorded {
         let infos = store.caches(None, usize::MAX);
         let caches = infos.into_iter().map(|info| {
             let address = info.address.0.to_vec();
@@ -77,7 +75,7 @@ impl Recorded {
             };
             ((address, info.namespace), info.capacity, live)
         });
-        Recorded::new(settings, caches)
+        Recorded::new(caches)
     }
 
     pub fn fingerprint(&self) -> u64 {

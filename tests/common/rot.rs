@@ -187,7 +187,7 @@ impl Run {
         }
         match Store::open_on(disk.clone(), self.options(), &mut |_| {}) {
             Ok(store) => {
-                let recorded = Recorded::of_store(&store, self.geometry.profile.settings);
+                let recorded = Recorded::of_store(&store);
                 let found = self.compare(&recorded, least..=*legal.end());
                 found.map_err(|text| format!("{damage:?}: {text}"))?;
                 Ok(())

@@ -70,7 +70,7 @@ pub(crate) fn options(policy: &str, writes: &str, segment_bytes: u64, has_keeper
         .keeper(has_keeper)
 }
 
-fn say(mut pipe: &File, words: &[u8]) {
+pub(crate) fn say(mut pipe: &File, words: &[u8]) {
     pipe.write_all(words).unwrap();
 }
 
@@ -115,14 +115,20 @@ fn work(store: &Store, pipe: &File, life: (u64, u64), thread: usize) {
     }
     let mut script = Script::new(life, thread);
     for _ in 0..STEPS {
-        let answer = take(store, &own, &shared, &script.step());
+        let answer = take(store, &own, &shared, &script.step()).unwrap();
         say(pipe, format!("@{thread}{answer}\n").as_bytes());
     }
 }
 
-fn take(store: &Store, own: &[Cache; 2], shared: &Cache, step: &Step) -> char {
-    match step {
-        Step::Add(which, id) => match own[*which].add(bytes(*id)).unwrap() {
+/// Takes a step and waits until it is acknowledged; what the store answers.
+pub(crate) fn take(
+    store: &Store,
+    own: &[Cache; 2],
+    shared: &Cache,
+    step: &Step,
+) -> idjournal::Result<char> {
+    Ok(match step {
+        Step::Add(which, id) => match own[*which].add(bytes(*id))? {
             Outcome::Added => 'a',
             Outcome::Duplicate(_) => 'd',
             Outcome::Pending(_) => 'p',
@@ -130,45 +136,42 @@ fn take(store: &Store, own: &[Cache; 2], shared: &Cache, step: &Step) -> char {
         Step::Commit(ids) => {
             let mut transaction = store.begin(OnDuplicate::Reject, Owner(1));
             for (which, id) in ids {
-                assert_eq!(
-                    transaction.add(&own[*which], bytes(*id)).unwrap(),
-                    Outcome::Added
-                );
+                assert_eq!(transaction.add(&own[*which], bytes(*id))?, Outcome::Added);
             }
-            transaction.commit().wait().unwrap();
+            transaction.commit().wait()?;
             'c'
         }
-        Step::Remove(which, id) => match own[*which].remove(bytes(*id)).wait().unwrap() {
+        Step::Remove(which, id) => match own[*which].remove(bytes(*id)).wait()? {
             true => 'r',
             false => 'n',
         },
         Step::Clear(which) => {
-            own[*which].clear().wait().unwrap();
+            own[*which].clear().wait()?;
             'c'
         }
         Step::Drop(which) => {
-            store.drop_cache(own[*which].address()).wait().unwrap();
+            store.drop_cache(own[*which].address()).wait()?;
             'c'
         }
         Step::Resize(which, capacity) => {
-            own[*which].set_capacity(*capacity).wait().unwrap();
+            own[*which].set_capacity(*capacity).wait()?;
             'c'
         }
         Step::Share(id) => {
-            assert_eq!(shared.submit(bytes(*id)).wait().unwrap(), Outcome::Added);
+            assert_eq!(shared.submit(bytes(*id)).wait()?, Outcome::Added);
             'c'
         }
         Step::ClearShared => {
-            shared.clear().wait().unwrap();
+            shared.clear().wait()?;
             'c'
         }
         Step::Sync => {
-            store.sync().wait_synced().unwrap();
+            store.sync().wait_synced()?;
             'c'
         }
         Step::Compact => {
-            store.compact().unwrap();
+            store.compact()?;
             'c'
         }
-    }
+    })
 }

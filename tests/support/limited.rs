@@ -141,6 +141,10 @@ impl StorageFile for LimitedFile {
     }
 
     fn prepare(&self, writes: Writes) -> io::Result<()> {
+        // Mapped writes over what is there take their space beforehand.
+        if self.disk.counts_overwrites {
+            self.disk.take()?;
+        }
         self.file.prepare(writes)
     }
 }

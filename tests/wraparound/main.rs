@@ -15,3 +15,4 @@ mod figures;
 mod giving_back;
 mod restarts;
 mod reuse;
+mod threads;
