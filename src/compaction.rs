@@ -159,7 +159,7 @@ impl Carrier {
                 Ok(Step::Released(released))
             }
             Ok(bytes) => Ok(Step::Looked { bytes, carried: 0 }),
-            Err(error) => Err(stop(journal, error)),
+            Err(error) => Err(stop(journal, error.within(&journal.place()))),
         }
     }
 }
@@ -286,11 +286,10 @@ impl Cursor {
         }
         match reader.end() {
             None | Some(End::Limit | End::Sealed { .. }) => Ok(bytes),
-            Some(_) => Err(Error::Damaged {
-                segment: self.number,
-                offset: reader.valid_end(),
-                reason: DamageReason::Checksum,
-            }),
+            Some(_) => {
+                let (number, offset) = (self.number, reader.valid_end());
+                Err(Error::damaged(number, offset, DamageReason::Checksum))
+            }
         }
     }
 }
