@@ -123,13 +123,13 @@ impl Carrier {
                 let Some(oldest) = journal.oldest() else {
                     return Ok(Step::Nothing);
                 };
-                // The copies are counted while records are read.
-                let definitions = match self.copies.is_empty() {
-                    true => living.only_definitions(oldest.number),
-                    false => None,
-                };
-                let cursor = match definitions {
-                    Some(addresses) => Cursor::with_definitions(&oldest, addresses),
+                let cursor = match living.only_definitions(oldest.number) {
+                    Some(addresses) => {
+                        // All that lives was added in this life: nothing of it is in the segments
+                        // that recovery found, nor has a copy there.
+                        self.copies.clear();
+                        Cursor::with_definitions(&oldest, addresses)
+                    }
                     None => Cursor::open(&oldest).map_err(|error| stop(journal, error))?,
                 };
                 #[cfg(idjournal_mutants)]

@@ -100,6 +100,7 @@ const MUTANTS: &[(Mutant, By)] = &[
     (DuplicateAtOnce, Loop(150_000)),
     (LazyCarrying, Pace),
     (FirstNotNamed, Rot(60_000)),
+    (ReachTooShort, Loop(60_000)),
 ];
 
 /// How many states it took until the bug was caught, and by what words.
