@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use idjournal::Store;
+use idjournal::{Cache, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
@@ -28,11 +28,12 @@ pub(crate) enum Task {
     },
     /// Opens what was filled.
     Open { directory: PathBuf, window: u64 },
-    /// Takes handles of so many addresses, adds so many IDs to each, and keeps the handles.
+    /// Takes handles of so many addresses, and adds so many IDs to each.
     Idle {
         directory: PathBuf,
         addresses: u64,
         ids: u64,
+        has_handles: bool,
     },
     /// Clears a full window.
     Clear { directory: PathBuf, window: u64 },
@@ -42,15 +43,17 @@ pub(crate) enum Task {
 pub(crate) struct Report {
     /// What it took; of a fill, the adds alone.
     pub(crate) seconds: f64,
-    /// What the process's own memory grew by.
+    /// What the process's own memory grew by; of a fill, without what every store has.
     pub(crate) memory_bytes: f64,
+    /// What every store has, however few IDs.
+    pub(crate) store_bytes: f64,
     /// IDs that live at the end.
     pub(crate) ids: u64,
     /// Records that a clear appended, and its bytes.
     pub(crate) records: u64,
     pub(crate) record_bytes: u64,
-    /// Of the memory that the window took, what a clear left.
-    pub(crate) memory_left: f64,
+    /// What filling another window of the same size took after the clear.
+    pub(crate) memory_again: f64,
     /// Bytes of the journal that an opening read.
     pub(crate) read_bytes: u64,
 }
@@ -82,7 +85,8 @@ pub(crate) fn answer(task: &str) -> Result<String> {
             directory,
             addresses,
             ids,
-        } => idle(&directory, addresses, ids),
+            has_handles,
+        } => idle(&directory, addresses, ids, has_handles),
         Task::Clear { directory, window } => clear(&directory, window),
     };
     Ok(serde_json::to_string(&report?)?)
@@ -92,18 +96,21 @@ fn name(address: u64) -> String {
     format!("address-{address:06}")
 }
 
-fn add(store: &Store, addresses: u64, ids: u64) -> Result<()> {
-    let mut source = Source::new(1);
+fn add(store: &Store, source: &mut Source, addresses: u64, ids: u64) -> Result<()> {
     for address in 0..addresses {
-        let cache = store.cache(name(address))?;
-        let mut left = usize::try_from(ids)?;
-        while left > 0 {
-            let batch = source.batch(left.min(BATCH));
-            for id in batch {
-                cache.submit(id).detach();
-            }
-            left -= batch.len();
+        fill_one(&store.cache(name(address))?, source, ids)?;
+    }
+    Ok(())
+}
+
+fn fill_one(cache: &Cache, source: &mut Source, ids: u64) -> Result<()> {
+    let mut left = usize::try_from(ids)?;
+    while left > 0 {
+        let batch = source.batch(left.min(BATCH));
+        for id in batch {
+            cache.submit(id).detach();
         }
+        left -= batch.len();
     }
     Ok(())
 }
@@ -117,10 +124,15 @@ fn living(store: &Store, addresses: u64) -> Result<u64> {
 
 fn fill(directory: &Path, addresses: u64, window: u64) -> Result<Report> {
     let options = options(window).addresses_max(u32::try_from(addresses.max(1_000))?);
-    let before = memory_bytes()?;
+    let mut source = Source::new(1);
+    let empty = memory_bytes()?;
     let store = Store::open(directory, options)?;
+    // What every store has, its thread among it.
+    let _ = store.cache(name(0))?.add("first")?;
+    store.cache(name(0))?.clear().wait()?;
+    let before = memory_bytes()?;
     let began = Instant::now();
-    add(&store, addresses, window + window / 8)?;
+    add(&store, &mut source, addresses, window + window / 8)?;
     let seconds = began.elapsed().as_secs_f64();
     let memory_bytes = memory_bytes()? - before;
     let ids = living(&store, addresses)?;
@@ -128,6 +140,7 @@ fn fill(directory: &Path, addresses: u64, window: u64) -> Result<Report> {
     Ok(Report {
         seconds,
         memory_bytes,
+        store_bytes: before - empty,
         ids,
         ..Report::default()
     })
@@ -150,21 +163,24 @@ fn open(directory: &Path, window: u64) -> Result<Report> {
     })
 }
 
-fn idle(directory: &Path, addresses: u64, ids: u64) -> Result<Report> {
+fn idle(directory: &Path, addresses: u64, ids: u64, has_handles: bool) -> Result<Report> {
     let store = Store::open(directory, How::MAPPED.options(20_000))?;
+    let _ = store.cache("first")?.add("first")?;
     let mut caches = Vec::with_capacity(usize::try_from(addresses)?);
-    let before = memory_bytes()?;
     let mut source = Source::new(1);
+    let before = memory_bytes()?;
     for address in 0..addresses {
         let cache = store.cache(name(address))?;
         for id in source.batch(usize::try_from(ids)?) {
             cache.submit(id).detach();
         }
-        caches.push(cache);
+        if has_handles {
+            caches.push(cache);
+        }
     }
     let memory_bytes = memory_bytes()? - before;
-    let ids = caches.iter().map(idjournal::Cache::len).sum();
     drop(caches);
+    let ids = living(&store, addresses)?;
     store.close()?;
     Ok(Report {
         memory_bytes,
@@ -175,8 +191,9 @@ fn idle(directory: &Path, addresses: u64, ids: u64) -> Result<Report> {
 
 fn clear(directory: &Path, window: u64) -> Result<Report> {
     let store = Store::open(directory, options(window))?;
+    let mut source = Source::new(1);
     let empty = memory_bytes()?;
-    add(&store, 1, window)?;
+    add(&store, &mut source, 1, window)?;
     let full = memory_bytes()?;
     let cache = store.cache(name(0))?;
     let before = store.stats();
@@ -187,12 +204,15 @@ fn clear(directory: &Path, window: u64) -> Result<Report> {
     if cleared != window || !cache.is_empty() {
         return Err(format!("{cleared} IDs were cleared").into());
     }
-    let left = memory_bytes()?;
+    // An allocator keeps what is freed: what a second window takes tells whether it was.
+    let other = store.cache("other")?;
+    fill_one(&other, &mut source, window)?;
+    let again = memory_bytes()? - full;
     store.close()?;
     Ok(Report {
         seconds,
         memory_bytes: full - empty,
-        memory_left: (left - empty).max(0.0),
+        memory_again: again.max(0.0),
         records: after.records - before.records - (after.carried_records - before.carried_records),
         record_bytes: after.record_bytes - before.record_bytes,
         ..Report::default()

@@ -26,8 +26,8 @@ impl Source {
     /// The next `count` IDs, `BATCH` at most.
     pub(crate) fn batch(&mut self, count: usize) -> &[Id] {
         let count = count.min(BATCH);
-        for id in &mut self.batch[..count] {
-            write(id, mix(self.next));
+        for place in &mut self.batch[..count] {
+            *place = id(self.next);
             self.next += 1;
         }
         &self.batch[..count]
@@ -41,13 +41,17 @@ fn mix(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
-fn write(id: &mut Id, number: u64) {
+/// The ID of a number: another for each.
+#[inline]
+pub(crate) fn id(number: u64) -> Id {
     let mut digits = [0; 16];
-    for (pair, byte) in digits.chunks_exact_mut(2).zip(number.to_le_bytes()) {
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(mix(number).to_le_bytes()) {
         pair[0] = DIGITS[usize::from(byte >> 4)];
         pair[1] = DIGITS[usize::from(byte & 15)];
     }
+    let mut id = *SHAPE;
     id[..8].copy_from_slice(&digits[..8]);
     id[9..13].copy_from_slice(&digits[8..12]);
     id[14..18].copy_from_slice(&digits[12..]);
+    id
 }

@@ -111,7 +111,10 @@ fn of(run: &Run, size: Size) -> Result<Vec<Row>> {
     let mut rows = vec![
         opening,
         memory("memory per ID", filled.memory_bytes),
-        memory("memory per ID, reopened", best.memory_bytes),
+        memory(
+            "memory per ID, reopened",
+            best.memory_bytes - filled.store_bytes,
+        ),
     ];
     if size.window == 1_000_000 {
         rows.push(cold(&directory, &open)?);
@@ -162,15 +165,21 @@ fn forget(files: &[PathBuf]) -> Result<()> {
 pub(crate) fn idle(run: &Run) -> Result<Vec<Row>> {
     let addresses = 100_000;
     let mut rows = Vec::new();
-    for (ids, what) in [
-        (0, "idle address, never added to, handle held"),
-        (4, "idle address with 4 IDs, beside them"),
+    for (ids, has_handles, what) in [
+        (0, true, "idle address, never added to, with its handle"),
+        (
+            4,
+            true,
+            "idle address of 4 IDs beside them, with its handle",
+        ),
+        (4, false, "idle address of 4 IDs beside them, no handle"),
     ] {
         let directory = run.directory(Medium::Memory)?;
         let report = child::run(&Task::Idle {
             directory: directory.path().join("store"),
             addresses,
             ids,
+            has_handles,
         })?;
         if report.ids != addresses * ids {
             return Err(format!("{} IDs instead of {}", report.ids, addresses * ids).into());
@@ -188,7 +197,7 @@ pub(crate) fn clear(run: &Run) -> Result<Vec<Row>> {
         directory: directory.path().join("store"),
         window: 1_000_000,
     })?;
-    let left = report.memory_left / report.memory_bytes;
+    let again = report.memory_again / report.memory_bytes;
     Ok(vec![
         Row::at_most(
             "clear of a million IDs, records",
@@ -203,9 +212,9 @@ pub(crate) fn clear(run: &Run) -> Result<Vec<Row>> {
         ),
         Row::shown("clear of a million IDs", Unit::Seconds, report.seconds),
         Row::at_most(
-            "clear of a million IDs, share of memory kept",
+            "memory of another million after it, share",
             Unit::Share,
-            left,
+            again,
             0.1,
         ),
     ])

@@ -25,8 +25,8 @@ impl Unit {
             Unit::Seconds => format!("{:.1} ns", value * 1e9),
             Unit::Bytes if value >= 1e6 => format!("{:.1} MB", value / 1e6),
             Unit::Bytes => format!("{value:.1} B"),
-            Unit::Records => format!("{value:.0} records"),
-            Unit::Share => format!("{value:.2}"),
+            Unit::Records => format!("{value:.0}"),
+            Unit::Share => format!("{value:.3}"),
         }
     }
 
@@ -186,7 +186,7 @@ pub(crate) fn head() -> String {
 }
 
 fn line(name: &str, measured: &str, limit: &str, bound: &str, held: &str) -> String {
-    format!("{name:<52} {measured:>12}  {limit:<34} {bound:<24} {held}")
+    format!("{name:<60} {measured:>12}  {limit:<29} {bound:<22} {held}")
         .trim_end()
         .to_owned()
 }

@@ -13,16 +13,20 @@ use crate::{Result, shown};
 
 /// Bytes per add of a full window.
 pub(crate) fn appended(run: &Run, window: u64) -> Result<Vec<Row>> {
-    let directory = run.directory(Medium::Memory)?;
-    let path = directory.path().join("store");
-    let mut work = Work::open(&path, window, How::MAPPED.options(window))?;
-    let before = work.store.stats();
-    work.fill(2_000_000)?;
-    let after = work.store.stats();
-    let bytes = (after.appended_bytes() - before.appended_bytes()) as f64;
-    let each = bytes / (after.added - before.added) as f64;
-    let name = format!("bytes appended per 36-byte add, {}", shown(window));
-    Ok(vec![Row::at_most(&name, Unit::Bytes, each, 65.0)])
+    let mut rows = Vec::new();
+    for how in [How::MAPPED, How::ALONE] {
+        let directory = run.directory(Medium::Memory)?;
+        let path = directory.path().join("store");
+        let mut work = Work::open(&path, window, how.options(window))?;
+        let before = work.store.stats();
+        work.fill(2_000_000)?;
+        let after = work.store.stats();
+        let each = per_add(&before, &after);
+        let (window, how) = (shown(window), how.name());
+        let name = format!("bytes appended per 36-byte add, {window}, {how}");
+        rows.push(Row::at_most(&name, Unit::Bytes, each, 65.0));
+    }
+    Ok(rows)
 }
 
 /// The store with one hot and many slow addresses.
@@ -79,12 +83,10 @@ impl Mixed {
     }
 }
 
-/// How many times what was added was appended.
-fn times(before: &Stats, after: &Stats) -> f64 {
-    let appended = after.appended_bytes() - before.appended_bytes();
-    let carried = after.carried_bytes - before.carried_bytes;
-    let added = after.record_bytes - before.record_bytes - carried;
-    appended as f64 / added as f64
+/// Bytes appended per add between two moments.
+fn per_add(before: &Stats, after: &Stats) -> f64 {
+    let bytes = after.appended_bytes() - before.appended_bytes();
+    bytes as f64 / (after.added - before.added) as f64
 }
 
 /// One hot and 999 slow full addresses, beside a store of one address.
@@ -97,21 +99,19 @@ pub(crate) fn mixed(run: &Run) -> Result<Vec<Row>> {
     let mut mixed = Mixed::open(&directory.path().join("mixed"), window)?;
     // Up to the pace that carrying then keeps.
     mixed.adds(turn)?;
-    let store = mixed.store.clone();
-    let before = store.stats();
+    let stores = [one.store.clone(), mixed.store.clone()];
+    let before = stores.each_ref().map(Store::stats);
     let mut rounds = Rounds::default();
     let one = rounds.side(|| one.adds(turn));
     let ours = rounds.side(|| mixed.adds(turn));
     rounds.run(run.rounds())?;
-    let after = store.stats();
+    let after = stores.each_ref().map(Store::stats);
+    let [alone, among] = [0, 1].map(|store| per_add(&before[store], &after[store]));
     let name = format!("one hot, 999 slow addresses of {}", shown(window));
+    let bytes = format!("{name}: bytes an add");
     Ok(vec![
-        Row::at_most(
-            &format!("{name}: appended over added"),
-            Unit::Share,
-            times(&before, &after),
-            2.0,
-        ),
+        // The limit is twice what one address appends.
+        Row::bytes(&bytes, among, ("one address", alone), 0.5),
         Row::rate(
             &format!("{name}: adds, tmpfs"),
             rounds.best(ours),
