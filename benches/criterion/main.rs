@@ -31,7 +31,7 @@ criterion_group! {
         .sample_size(10)
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(800));
-    targets = append::policies, append::batches, append::threads, append::transactions,
+    targets = append::batches, append::threads, append::policies, append::transactions,
         lookup::sizes, recovery::million, upkeep::carrying, upkeep::clear
 }
 criterion_main!(all);

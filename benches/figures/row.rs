@@ -138,9 +138,9 @@ impl Row {
         });
         let share = self
             .share
-            .map_or_else(String::new, |share| format!("{share:.2} "));
+            .map_or_else(String::new, |share| format!("{share:.3} "));
         let bound = match self.judged {
-            Judged::ShareAtLeast(least) => format!("{share}of {least:.2}"),
+            Judged::ShareAtLeast(least) => format!("{share}of {least:.3}"),
             Judged::AtMost(most) => format!("{share}at most {}", self.unit.show(most)),
             Judged::AtLeast(least) => format!("{share}at least {}", self.unit.show(least)),
             Judged::Shown => share,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::bare::{RECORD_BYTES, Segments, Writing};
+use crate::bare::{RECORD_BYTES, Segments, Writing, copies};
 use crate::place::{Medium, Run};
 use crate::rounds::{Rounds, Side};
 use crate::row::{Row, Unit};
@@ -71,6 +71,7 @@ impl<'a> Field<'a> {
         let (window, turn) = (self.window, self.run.turn());
         let mut bare = Work::bare(window)?;
         let bare = self.rounds.side(move || bare.adds(turn));
+        let copying = self.rounds.side(|| Ok(copies(5)));
         let mut calls = Vec::new();
         for medium in [Medium::Memory, Medium::Disk] {
             let mut writing = Writing::usual(self.directory(medium)?)?;
@@ -96,16 +97,30 @@ impl<'a> Field<'a> {
             let (limit, least) = if how.is_mapped() {
                 (("bare cache", best(bare)), share(window))
             } else {
-                let call = calls[usize::from(is_disk)];
-                (("bare call", best(call)), 1.0 / CALLS)
+                (
+                    ("bare call", best(calls[usize::from(is_disk)])),
+                    1.0 / CALLS,
+                )
             };
             let name = format!("adds, {}, {}, {}", shown(window), medium.name(), how.name());
+            let ours = best(side);
             rows.push(if is_disk && disk < least * limit.1 {
                 let limit = ("the disk", disk / SHARE_OF_DISK);
-                Row::rate(&name, best(side), limit, SHARE_OF_DISK)
+                Row::rate(&name, ours, limit, SHARE_OF_DISK)
             } else {
-                Row::rate(&name, best(side), limit, least)
+                Row::rate(&name, ours, limit, least)
             });
+            if medium == Medium::Memory && how.keeper {
+                // The least that any engine does: what the cache takes, and what writing takes.
+                let (what, writing) = if how.is_mapped() {
+                    ("cache, then copy", best(copying))
+                } else {
+                    ("cache, then call", best(calls[0]))
+                };
+                let both = 1.0 / (1.0 / best(bare) + 1.0 / writing);
+                let row = Row::shown("  the same", Unit::PerSecond, ours);
+                rows.push(row.beside(what, both, ours / both));
+            }
         }
         Ok(rows)
     }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -125,7 +124,6 @@ impl Sharing {
 pub(crate) fn wakes(turn: Duration) -> Result<f64> {
     let state = Mutex::new((0, 0_u64));
     let changed = Condvar::new();
-    let is_over = AtomicU64::new(0);
     let began = Instant::now();
     together(turn, |_| {
         let mut guard = state.lock();
@@ -133,18 +131,14 @@ pub(crate) fn wakes(turn: Duration) -> Result<f64> {
         guard.0 += 1;
         if guard.0 == THREADS {
             *guard = (0, round + 1);
-            if began.elapsed() >= turn {
-                is_over.store(1, Ordering::Relaxed);
-            }
             changed.notify_all();
         }
-        // A thread whose turn is over does not come again, so that the others must not wait for it.
-        let pause = Duration::from_millis(20);
-        while guard.1 == round && is_over.load(Ordering::Relaxed) == 0 {
+        while guard.1 == round {
+            // Those whose turn is over do not come again, so that the others must not wait long.
             if began.elapsed() >= turn {
                 return Ok(0);
             }
-            let _ = changed.wait_for(&mut guard, pause);
+            let _ = changed.wait_for(&mut guard, Duration::from_millis(20));
         }
         Ok(1)
     })
