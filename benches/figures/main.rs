@@ -3,9 +3,9 @@
 //! `cargo bench --bench figures` takes at most five minutes, with `-- --quick` one for the main
 //! rows; the status is 1 if a figure falls short. docs/performance.md says what each row means.
 //!
-//! Sides that are compared are measured in turn, in several rounds, and the best round of each
-//! counts. A bare loop runs before and after all: if its two rates differ by 10 % or more, the run
-//! does not count. Only the public face of the engine is used.
+//! Sides that are compared are measured in turn, in several rounds. A bare loop runs before and
+//! after all: if its two rates differ by 10 % or more, the run does not count. Only the public face
+//! of the engine is used.
 
 #![allow(clippy::print_stdout, reason = "printing is what this program is for")]
 
@@ -106,14 +106,14 @@ fn shown(number: u64) -> String {
 fn groups(is_quick: bool) -> Vec<(&'static str, Measure)> {
     let mut groups = Vec::new();
     let mut group = |name, rows: Measure| groups.push((name, rows));
-    // First of all: a disk can be slow to sync for a while after much was written to it.
+    // First of all, before the disk is busy with what the others write.
     let windows: &[u64] = if is_quick {
         &[20_000]
     } else {
         &[20_000, 1_000_000]
     };
     for &window in windows {
-        group("synced", Box::new(move |run| synced::lone(run, window)));
+        group("lone", Box::new(move |run| synced::lone(run, window)));
         group("threads", Box::new(move |run| synced::threads(run, window)));
         group(
             "flight",

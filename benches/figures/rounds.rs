@@ -1,6 +1,7 @@
 //! Sides that are measured in turn, in several rounds, so that a disturbance meets all of them.
 //!
-//! The best round of each side counts: whatever else the machine does only ever slows one down.
+//! Of what a processor does the best round of each side counts: whatever else the machine does only
+//! ever slows one down. Of what waits for a disk it is the median of the rounds.
 
 use crate::Result;
 
@@ -37,6 +38,20 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The share that one side reaches of another: the median of the rounds.
+    ///
+    /// For what waits for a disk: on a busy machine a wait ends when the processor is free, which
+    /// makes it up to a hundred times longer for seconds. The two sides of one round meet about the
+    /// same, the best rounds of two sides need not.
+    pub(crate) fn share(&self, side: Side, of: Side) -> f64 {
+        let rates = self.sides[side.0].1.iter().zip(&self.sides[of.0].1);
+        median(rates.map(|(rate, limit)| rate / limit).collect())
+    }
+
+    pub(crate) fn median(&self, side: Side) -> f64 {
+        median(self.sides[side.0].1.clone())
     }
 
     pub(crate) fn best(&self, side: Side) -> f64 {

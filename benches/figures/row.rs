@@ -105,6 +105,12 @@ impl Row {
         )
     }
 
+    /// The same, of a share that was found otherwise.
+    pub(crate) fn with_share(mut self, share: f64) -> Row {
+        self.share = Some(share);
+        self
+    }
+
     /// Bytes that must be few: `limit` must be `least` of them.
     pub(crate) fn bytes(name: &str, measured: f64, limit: (&str, f64), least: f64) -> Row {
         Row::new(name, Unit::Bytes, measured, Judged::ShareAtLeast(least)).beside(

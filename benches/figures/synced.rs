@@ -38,7 +38,7 @@ fn always(how: How, window: u64) -> idjournal::Options {
 
 /// One thread, each add waiting for its own sync.
 pub(crate) fn lone(run: &Run, window: u64) -> Result<Vec<Row>> {
-    let turn = run.turn();
+    let turn = run.turn() / 3;
     let directory = run.directory(Medium::Disk)?;
     let open = |name, how| Work::open(&directory.path().join(name), window, always(how, window));
     let mut bare = Writing::marked(directory.path())?;
@@ -51,8 +51,9 @@ pub(crate) fn lone(run: &Run, window: u64) -> Result<Vec<Row>> {
         rounds.side(|| counted(&bytes[1], || mapped.synced(turn))),
         rounds.side(|| counted(&bytes[2], || positioned.synced(turn))),
     ];
-    rounds.run(2 * run.rounds())?;
-    let rates = sides.map(|side| rounds.best(side));
+    rounds.run(3 * run.rounds())?;
+    let rates = sides.map(|side| rounds.median(side));
+    let shares = sides.map(|side| rounds.share(side, sides[0]));
     drop(rounds);
     let bytes = bytes.map(|bytes| median(bytes.into_inner()));
     let mut rows = vec![Row::shown(
@@ -63,7 +64,8 @@ pub(crate) fn lone(run: &Run, window: u64) -> Result<Vec<Row>> {
     for (place, how) in [(1, "mapped"), (2, "positioned")] {
         let name = format!("synced adds, one thread, {}, {how}", shown(window));
         let limit = ("bare fdatasync", rates[0]);
-        rows.push(Row::rate(&name, rates[place], limit, LEAST));
+        let row = Row::rate(&name, rates[place], limit, LEAST);
+        rows.push(row.with_share(shares[place]));
     }
     for (place, how) in [(1, "mapped"), (2, "positioned")] {
         let name = format!("device bytes per lone synced add, {how}");
@@ -75,7 +77,7 @@ pub(crate) fn lone(run: &Run, window: u64) -> Result<Vec<Row>> {
 
 /// 64 threads, each waiting for the sync of its add.
 pub(crate) fn threads(run: &Run, window: u64) -> Result<Vec<Row>> {
-    let turn = 2 * run.turn();
+    let turn = run.turn();
     let directory = run.directory(Medium::Disk)?;
     let path = directory.path().join("store");
     let work = Work::open(&path, window, always(How::MAPPED, window))?;
@@ -90,27 +92,24 @@ pub(crate) fn threads(run: &Run, window: u64) -> Result<Vec<Row>> {
     let waking = rounds.side(|| wakes(turn / 2));
     let shared = rounds.side(|| sharing.rate(turn));
     let ours = rounds.side(|| adding.rate(turn));
-    rounds.run(run.rounds())?;
-    let best = |side| rounds.best(side);
+    rounds.run(2 * run.rounds())?;
+    let rate = |side| rounds.median(side);
+    let share = |limit| rounds.share(ours, limit);
     let name = |what: &str| format!("{what}, {THREADS} threads, {}", shown(window));
+    let over_disk = Row::shown(
+        &name("synced adds over bare fdatasync"),
+        Unit::PerSecond,
+        rate(ours),
+    );
+    let limit = ("a bare shared sync", rate(shared));
     Ok(vec![
         Row::shown(
             "threads woken by one condition",
             Unit::PerSecond,
-            best(waking),
+            rate(waking),
         ),
-        Row::shown(
-            &name("synced adds over bare fdatasync"),
-            Unit::PerSecond,
-            best(ours),
-        )
-        .beside("bare fdatasync", best(disk), best(ours) / best(disk)),
-        Row::rate(
-            &name("synced adds"),
-            best(ours),
-            ("a bare shared sync", best(shared)),
-            LEAST,
-        ),
+        over_disk.beside("bare fdatasync", rate(disk), share(disk)),
+        Row::rate(&name("synced adds"), rate(ours), limit, LEAST).with_share(share(shared)),
     ])
 }
 
