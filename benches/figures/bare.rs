@@ -18,8 +18,9 @@ const MARKED_BYTES: usize = 64;
 const SEGMENT_BYTES: usize = 4 << 20;
 const FILES: usize = 4;
 
-/// Records per second that one thread checksums and copies into a buffer, and does nothing else; the
-/// median of so many times 20 ms.
+/// Records per second that one thread checksums and copies into a buffer, and does nothing else.
+///
+/// The median of so many times 20 ms.
 pub(crate) fn copies(times: usize) -> f64 {
     let mut segment = vec![0; SEGMENT_BYTES];
     let mut source = Source::new(0);

@@ -52,7 +52,7 @@ fn rate(cache: &Cache, source: &mut Source, count: usize) -> Result<f64> {
     Ok(count as f64 / took.as_secs_f64())
 }
 
-/// The slowest add on the disk, and the slowest step of a bare loop at the same pace, taken in turn.
+/// The slowest add on the disk, and the slowest step of a bare loop at the same pace, in turn.
 pub(crate) fn slowest(run: &Run) -> Result<Vec<Row>> {
     let directory = run.directory(Medium::Disk)?;
     let mut segments = Segments::new(directory.path())?;
