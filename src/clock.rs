@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::ids::Ticks;
@@ -92,12 +93,15 @@ impl Entropy for SystemEntropy {
     }
 }
 
-/// The time of records: never less than the newest in the journal, and monotonic from there on.
+/// The time of records: never less than the newest in the journal, and monotonic from there on,
+/// whatever the clocks do.
 #[derive(Clone)]
 pub(crate) struct Timeline {
     clock: Arc<dyn Clock>,
     start: Ticks,
     start_monotonic: Duration,
+    /// The newest time that was told, in ticks.
+    newest: Arc<AtomicU64>,
 }
 
 impl Timeline {
@@ -109,12 +113,19 @@ impl Timeline {
             clock,
             start: wall.max(newest),
             start_monotonic,
+            newest: Arc::default(),
         }
     }
 
     pub(crate) fn now(&self) -> Ticks {
         let elapsed = self.monotonic().saturating_sub(self.start_monotonic);
-        Ticks(self.start.0.saturating_add(ticks(elapsed).0))
+        let now = self.start.0.saturating_add(ticks(elapsed).0);
+        // A clock of the user's may go back all the same. Once a tick at most this is written.
+        let newest = self.newest.load(Ordering::Relaxed);
+        if now > newest {
+            self.newest.fetch_max(now, Ordering::Relaxed);
+        }
+        Ticks(now.max(newest))
     }
 
     pub(crate) fn monotonic(&self) -> Duration {

@@ -5,10 +5,13 @@
 //! durable and no sync is tried again; (4) a waiter returns only when its own position is covered
 //! or the store is poisoned.
 //!
-//! The leader is one of the callers, and syncs without holding the lock here.
+//! The leader is one of the callers, and syncs without holding the lock here. Who comes while it
+//! does waits for the next sync, apart from those whom this one covers: they are not woken for it,
+//! but for one, who leads.
 
 use crate::error::{Cause, Error, Result};
-use crate::facade::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering};
+use crate::facade::wide::{Condvar, Mutex};
+use crate::facade::{AtomicBool, AtomicU64, Ordering};
 use crate::ids::Position;
 
 /// The durable position of a store, who syncs next, and whether it is poisoned.
@@ -17,12 +20,15 @@ pub(crate) struct Commit {
     durable: AtomicU64,
     is_poisoned: AtomicBool,
     state: Mutex<State>,
-    changed: Condvar,
+    /// Those who wait for a sync that runs, and those who wait for the one after it: by turns.
+    changed: [Condvar; 2],
 }
 
 #[derive(Default)]
 struct State {
     has_leader: bool,
+    /// How many syncs were begun.
+    begun: u64,
     first_cause: Option<Cause>,
     syncs: u64,
 }
@@ -44,7 +50,7 @@ impl Commit {
             durable: AtomicU64::new(durable.to_bits()),
             is_poisoned: AtomicBool::new(false),
             state: Mutex::new(State::default()),
-            changed: Condvar::new(),
+            changed: [Condvar::new(), Condvar::new()],
         }
     }
 
@@ -68,8 +74,14 @@ impl Commit {
             return Ok(());
         }
         let mut state = self.state.lock();
+        // Which sync is sure to cover this position: one that begins from now on.
+        let covering = state.begun + 1;
         loop {
             if self.durable() >= position {
+                // It may be the one who was woken to lead the next sync: then another must.
+                if !state.has_leader && covering > state.begun {
+                    self.changed(covering).notify_one();
+                }
                 return Ok(());
             }
             if let Some(cause) = &state.first_cause {
@@ -80,10 +92,11 @@ impl Commit {
                 });
             }
             if state.has_leader {
-                self.changed.wait(&mut state);
+                state = self.changed(covering).wait(state);
                 continue;
             }
             state.has_leader = true;
+            state.begun += 1;
             drop(state);
             // The leader must hand over on every way out, also on a panic in the storage: else all
             // who wait would wait for ever.
@@ -101,7 +114,13 @@ impl Commit {
         let mut state = self.state.lock();
         state.first_cause.get_or_insert(cause);
         self.is_poisoned.store(true, Ordering::Release);
-        self.changed.notify_all();
+        self.changed.iter().for_each(Condvar::notify_all);
+    }
+
+    /// What those wait for whom the sync of this number covers.
+    fn changed(&self, number: u64) -> &Condvar {
+        let [even, odd] = &self.changed;
+        if number.is_multiple_of(2) { even } else { odd }
     }
 
     /// An error if the store is poisoned.
@@ -162,7 +181,17 @@ impl Drop for Lead<'_> {
                 self.commit.is_poisoned.store(true, Ordering::Release);
             }
         }
-        self.commit.changed.notify_all();
+        // All who were waiting when this sync began, and of those who came later one, to lead the
+        // next.
+        let (begun, is_over) = (state.begun, state.first_cause.is_some());
+        drop(state);
+        let next = self.commit.changed(begun + 1);
+        if is_over {
+            next.notify_all();
+        } else {
+            next.notify_one();
+        }
+        self.commit.changed(begun).notify_all();
     }
 }
 

@@ -123,13 +123,13 @@ impl Carrier {
                 let Some(oldest) = journal.oldest() else {
                     return Ok(Step::Nothing);
                 };
-                // The copies are counted while records are read.
-                let definitions = match self.copies.is_empty() {
-                    true => living.only_definitions(oldest.number),
-                    false => None,
-                };
-                let cursor = match definitions {
-                    Some(addresses) => Cursor::with_definitions(&oldest, addresses),
+                let cursor = match living.only_definitions(oldest.number) {
+                    Some(addresses) => {
+                        // All that lives was added in this life: nothing of it is in the segments
+                        // that recovery found, nor has a copy there.
+                        self.copies.clear();
+                        Cursor::with_definitions(&oldest, addresses)
+                    }
                     None => Cursor::open(&oldest).map_err(|error| stop(journal, error))?,
                 };
                 #[cfg(idjournal_mutants)]
@@ -159,7 +159,7 @@ impl Carrier {
                 Ok(Step::Released(released))
             }
             Ok(bytes) => Ok(Step::Looked { bytes, carried: 0 }),
-            Err(error) => Err(stop(journal, error)),
+            Err(error) => Err(stop(journal, error.within(&journal.place()))),
         }
     }
 }
@@ -286,11 +286,10 @@ impl Cursor {
         }
         match reader.end() {
             None | Some(End::Limit | End::Sealed { .. }) => Ok(bytes),
-            Some(_) => Err(Error::Damaged {
-                segment: self.number,
-                offset: reader.valid_end(),
-                reason: DamageReason::Checksum,
-            }),
+            Some(_) => {
+                let (number, offset) = (self.number, reader.valid_end());
+                Err(Error::damaged(number, offset, DamageReason::Checksum))
+            }
         }
     }
 }

@@ -56,6 +56,15 @@ pub enum Error {
         source: Cause,
     },
 
+    /// The store was opened by the process that this one was forked off. Nothing was done.
+    ///
+    /// Only that process can use it; a child opens a store of its own, once the parent's is closed.
+    #[error("the store in {place} was opened by the parent of this forked process; use it there")]
+    Forked {
+        /// The directory.
+        place: String,
+    },
+
     /// The store is closed.
     #[error("the store is closed")]
     Closed,
@@ -104,8 +113,10 @@ pub enum Error {
     ///
     /// Cause: a failing medium, a foreign write, a mixed-up copy. The store is not opened and
     /// nothing is changed on disk. See docs/recovery.md, "damaged", for the choices.
-    #[error("{} is damaged at byte {offset}: {reason}", Place(*.segment))]
+    #[error("{} in {place} is damaged at byte {offset}: {reason}", Place(*.segment))]
     Damaged {
+        /// The directory.
+        place: String,
         /// The segment; 0 stands for the store file.
         segment: SegmentNumber,
         /// Where in its file.
@@ -157,6 +168,55 @@ pub enum Error {
 }
 
 impl Error {
+    /// This error with the directory that it is of: what reads segments knows their slots only.
+    pub(crate) fn within(self, directory: &str) -> Error {
+        let path = |file: String| {
+            if file.starts_with(directory) {
+                file
+            } else {
+                format!("{directory}/{file}")
+            }
+        };
+        match self {
+            Error::Damaged {
+                segment,
+                offset,
+                reason,
+                ..
+            } => Error::Damaged {
+                place: String::from(directory),
+                segment,
+                offset,
+                reason,
+            },
+            Error::NewerFormat { file, what, found } => Error::NewerFormat {
+                file: path(file),
+                what,
+                found,
+            },
+            Error::Io {
+                doing,
+                file,
+                source,
+            } => Error::Io {
+                doing,
+                file: path(file),
+                source,
+            },
+            other => other,
+        }
+    }
+
+    /// The damage of a place in a segment, whose directory is told by [`within`](Error::within).
+    pub(crate) fn damaged(segment: SegmentNumber, offset: u64, reason: DamageReason) -> Error {
+        Error::Damaged {
+            place: String::new(),
+            segment,
+            offset,
+            reason,
+        }
+    }
+
     pub(crate) fn io(doing: &'static str, file: impl Into<String>, source: io::Error) -> Error {
         Error::Io {
             doing,

@@ -60,10 +60,6 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    pub(crate) fn new() -> Condvar {
-        Condvar(loom::sync::Condvar::new())
-    }
-
     pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         if let Some(held) = guard.0.take() {
             let held = self.0.wait(held).unwrap_or_else(PoisonError::into_inner);
@@ -83,10 +79,5 @@ impl Condvar {
     pub(crate) fn notify_one(&self) -> bool {
         self.0.notify_one();
         true
-    }
-
-    pub(crate) fn notify_all(&self) -> usize {
-        self.0.notify_all();
-        0
     }
 }

@@ -239,3 +239,26 @@ fn header_blocks_are_as_written_down() {
         );
     }
 }
+
+/// Neither copy of a header can be torn where sectors of 512 bytes are not, and writing one never
+/// touches the other (F49).
+#[test]
+fn f49_no_copy_of_a_header_crosses_a_sector() {
+    const SECTOR_BYTES: u64 = 512;
+    let header_bytes = HEADER_BYTES as u64;
+    let step = usize::try_from(SEGMENT_BYTES_STEP).unwrap();
+    let lengths = (SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).step_by(step);
+    let segments = lengths.map(|bytes| [0, header_block_bytes(bytes)]);
+    let mut copies = 0;
+    for [first, second] in segments.chain([store::COPY_OFFSETS]) {
+        for offset in [first, second] {
+            assert!(
+                offset % SECTOR_BYTES + header_bytes <= SECTOR_BYTES,
+                "{offset}"
+            );
+            copies += 1;
+        }
+        assert!(second >= first + header_bytes, "{first} and {second}");
+    }
+    assert_eq!(copies, 2 * (SEGMENT_BYTES_MAX / SEGMENT_BYTES_STEP + 1));
+}

@@ -80,7 +80,11 @@ impl Keeper {
 fn run(bell: &Bell, chores: &impl Chores, interval: Option<Duration>) {
     // A call in between does not put the end of the interval off.
     let mut begun = chores.monotonic();
-    let gone = |begun| chores.monotonic().saturating_sub(begun);
+    // A clock that went back ends it: else no interval would end until it has made up for that.
+    let gone = |begun| {
+        let gone = chores.monotonic().checked_sub(begun);
+        gone.unwrap_or(Duration::MAX)
+    };
     loop {
         let mut is_over = false;
         {
@@ -141,6 +145,23 @@ mod tests {
             rounds: sender,
         };
         (Arc::new(told), rounds)
+    }
+
+    #[test]
+    fn f34_a_clock_that_goes_back_ends_the_interval_and_begins_the_next() {
+        let (chores, rounds) = told();
+        let keeper = Keeper::default();
+        let interval = Some(Duration::from_secs(1_000));
+        let call_at = |seconds| {
+            chores.clock.store(seconds, Ordering::Release);
+            keeper.call(&chores, interval);
+            rounds.recv().unwrap()
+        };
+        assert!(!call_at(50_000));
+        assert!(call_at(10));
+        assert!(!call_at(600));
+        assert!(call_at(1_100));
+        keeper.end();
     }
 
     #[test]

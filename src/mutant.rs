@@ -65,6 +65,7 @@ pub enum Mutant {
     DuplicateAtOnce = 49,
     LazyCarrying = 50,
     FirstNotNamed = 51,
+    ReachTooShort = 52,
 }
 
 #[cfg(idjournal_mutants)]

@@ -16,8 +16,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use idjournal::{Clock, Error, MemoryStorage, Outcome, Store, SystemClock};
+use idjournal::inspect::Inspection;
+use idjournal::{Clock, Error, MemoryStorage, Outcome, Storage, Store, SystemClock};
 
+use support::watched::{Call, Watched};
 use support::{open, small};
 
 const DIRECTORY: &str = "IDJOURNAL_TEST_HOLD";
@@ -172,4 +174,53 @@ fn a_refused_open_gives_the_lock_back() {
         Err(Error::Options { .. })
     ));
     assert!(open(storage, small(1024)).is_ok());
+}
+
+/// No lock is to be had on some network file systems: ENOLCK, EOPNOTSUPP, ENOSYS.
+#[test]
+fn f33_where_there_are_no_locks_a_store_is_refused_before_anything_is_read() {
+    let lives = MemoryStorage::new();
+    let store = open(lives.clone(), small(4096)).unwrap();
+    assert!(matches!(
+        store.cache("orders").unwrap().add("a"),
+        Ok(Outcome::Added)
+    ));
+    store.close().unwrap();
+    let before = support::files(&lives);
+    for (number, kind) in [
+        (37, None),
+        (95, Some(std::io::ErrorKind::Unsupported)),
+        (38, Some(std::io::ErrorKind::Unsupported)),
+    ] {
+        for inner in [lives.clone(), MemoryStorage::new()] {
+            let is_new = inner.list().unwrap().is_empty();
+            let storage = Watched::new(inner.clone()).without_locks(number);
+            // Waiting for another holder is of no use: there is none.
+            let options = small(4096).lock_wait(Duration::from_secs(3600));
+            let Err(error) = open(storage.clone(), options) else {
+                panic!("opened without a lock");
+            };
+            let Error::Io {
+                doing,
+                file,
+                source,
+            } = &error
+            else {
+                panic!("{error:?}");
+            };
+            assert_eq!((*doing, file.as_str()), ("lock", "memory/lock"));
+            assert!(
+                kind.is_none_or(|kind| source.io_kind() == Some(kind)),
+                "{source:?}"
+            );
+            assert_eq!(storage.calls(), [Call::Lock], "nothing else was called");
+            // Looking needs no lock.
+            let inspection = Inspection::on(storage.clone());
+            assert_eq!(inspection.is_err(), is_new);
+            assert!(!storage.calls().contains(&Call::Create("lock".to_owned())));
+        }
+    }
+    assert!(support::files(&lives) == before, "nothing was changed");
+    let store = open(lives, small(4096)).unwrap();
+    assert!(store.cache("orders").unwrap().contains("a").unwrap());
 }

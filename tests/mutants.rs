@@ -86,7 +86,7 @@ const MUTANTS: &[(Mutant, By)] = &[
     (DurableBySequence, Loop(200_000)),
     (MissingNotSeen, Lost(true)),
     (NumberReused, Loop(60_000)),
-    (LiveIfTheIdIsHeld, Loop(60_000)),
+    (LiveIfTheIdIsHeld, Loop(400_000)),
     (CountSurvivors, Loop(60_000)),
     (DefinitionNotCarried, Loop(60_000)),
     (DefinitionStale, Loop(60_000)),
@@ -100,6 +100,7 @@ const MUTANTS: &[(Mutant, By)] = &[
     (DuplicateAtOnce, Loop(150_000)),
     (LazyCarrying, Pace),
     (FirstNotNamed, Rot(60_000)),
+    (ReachTooShort, Loop(60_000)),
 ];
 
 /// How many states it took until the bug was caught, and by what words.

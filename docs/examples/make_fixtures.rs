@@ -24,7 +24,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::{env, fs};
 
-use idjournal::{Bytes, MemoryStorage, Namespace, OnDuplicate, Options, Owner, Result, Store};
+use idjournal::{
+    Bytes, Error, MemoryStorage, Namespace, OnDuplicate, Options, Owner, Result, Store,
+};
 
 use support::{Files, HandClock, answers, commit, files, open, repeatable, storage_of, uuid};
 
@@ -170,11 +172,19 @@ fn damaged() -> Files {
     files
 }
 
+fn without_place(error: &Error) -> String {
+    let Error::Damaged { place, .. } = error else {
+        return format!("{error}\n");
+    };
+    format!("{error}\n").replace(&format!(" in {place}"), "")
+}
+
 /// What opening a fixture tells: the error, or the report and every ID.
 pub(crate) fn tell(opened: Result<Store>) -> String {
     let store = match opened {
         Ok(store) => store,
-        Err(error) => return format!("{error}\n"),
+        // The same wherever the directory stands.
+        Err(error) => return without_place(&error),
     };
     let report = store.recovery();
     let mut told = format!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::layout::{mend_header, mend_records, put};
+use crate::encoder::{self, Life, Segment};
 
 /// Files by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -37,25 +37,9 @@ pub static BASES: LazyLock<Vec<Files>> = LazyLock::new(|| {
     bases
 });
 
-const IDENTITY: &[u8; 16] = b"identity-of-this";
-
 /// A record with its kind and flags, without padding and checksum.
 pub fn framed(kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
-    let head = if flags & 1 << 4 != 0 { 16 } else { 8 };
-    let units = (head + body.len()).div_ceil(8);
-    let padding = units * 8 - head - body.len();
-    let low = u8::try_from(padding).unwrap_or_default();
-    let mut bytes = vec![0, 0, 0, 0, kind, flags | low];
-    if head == 8 {
-        bytes.extend(u16::try_from(units).unwrap_or_default().to_le_bytes());
-    } else {
-        bytes.extend([0, 0]);
-        bytes.extend(u32::try_from(units).unwrap_or_default().to_le_bytes());
-        bytes.extend([0; 4]);
-    }
-    bytes.extend(body);
-    bytes.resize(units * 8, 0);
-    bytes
+    encoder::framed(kind, flags, &[body])
 }
 
 fn words(parts: &[&[u8]]) -> Vec<u8> {
@@ -162,43 +146,17 @@ pub fn samples() -> Vec<Vec<u8>> {
 
 /// A store of one segment that holds these records.
 pub fn written(records: &[Vec<u8>]) -> Files {
-    let length = 8192;
-    let block = length / 8;
-    let mut header = words(&[
-        b"idjsegmt",
-        &[1, 0, 0, 0, 128, 0, 0, 0],
-        &[0; 8],
-        IDENTITY,
-        &[0; 8],
-    ]);
-    for word in [1, 7, 0, 0, 0, 1, 100, length as u64] {
-        header.extend(word.to_le_bytes());
-    }
-    header.extend([1, 0, 0, 0]);
-    let mut slot = vec![0; length];
-    put(&mut slot, 0, &header);
-    put(&mut slot, block, &header);
-    put(&mut slot, 2 * block, &records.concat());
-    mend_header(&mut slot, 0);
-    mend_header(&mut slot, block);
-    mend_records(&mut slot);
-    let mut copy = words(&[
-        b"idjstore",
-        &[1, 0, 0, 0, 128, 0, 0, 0],
-        &[0; 8],
-        IDENTITY,
-        &[0; 8],
-    ]);
-    for word in [1_u64, 0, 0, 0, 1, 7] {
-        copy.extend(word.to_le_bytes());
-    }
-    let mut store = vec![0; 8192];
-    for at in [0, 4096] {
-        put(&mut store, at, &copy);
-        mend_header(&mut store, at);
+    let life = Life {
+        identity: *b"identity-of-this",
+        number: 1,
+        salt: 7,
+    };
+    let mut segment = Segment::new(life, None, 8192);
+    for record in records {
+        segment.put(record);
     }
     BTreeMap::from([
-        ("store".to_owned(), store),
-        ("slot-000000".to_owned(), slot),
+        ("store".to_owned(), encoder::store_file(&life)),
+        ("slot-000000".to_owned(), segment.into_bytes()),
     ])
 }

@@ -3,6 +3,8 @@
 pub mod bases;
 pub mod edits;
 pub mod encode;
+#[path = "../../tests/support/encoder.rs"]
+pub mod encoder;
 pub mod layout;
 pub mod memory;
 pub mod opening;

@@ -6,6 +6,7 @@
 //! makes the answer less exact, never wrong.
 
 use crate::ids::{Ordinal, SegmentNumber};
+use crate::mutant::{self, Mutant};
 
 /// Live IDs for which one entry more may be kept.
 const IDS_PER_ENTRY: u64 = 256;
@@ -40,7 +41,10 @@ impl Reach {
 
     /// The oldest segment in which an add from `start` on can have a record.
     pub(crate) fn oldest(&self, start: Ordinal) -> SegmentNumber {
-        let before = self.begins.partition_point(|(_, begin)| *begin <= start);
+        let mut before = self.begins.partition_point(|(_, begin)| *begin <= start);
+        if mutant::is(Mutant::ReachTooShort) {
+            before = self.begins.len();
+        }
         let entry = before.checked_sub(1).and_then(|at| self.begins.get(at));
         entry.map_or(SegmentNumber(0), |(segment, _)| *segment)
     }

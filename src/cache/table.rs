@@ -14,9 +14,9 @@ const HIGH_BITS_OF_FOUR: u64 = 0x8080_8080;
 const PAST_SHIFT: u32 = 32;
 const PAST_MASK: u64 = 0xf;
 
-/// Twelve tags (high bit set; 0 is free) in the first twelve bytes of `control`, then eight counts of
-/// the entries that went past this group, by three bits of their hash: who looks for an ID that is not
-/// there need not follow those of the others. A count that reaches its end stays there.
+/// Twelve tags (high bit set; 0 is free) in the first twelve bytes of `control`, then eight counts
+/// of the entries that went past this group, by three bits of their hash: who looks for an ID that
+/// is not there need not follow those of the others. A count that reaches its end stays there.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Group {

@@ -102,6 +102,7 @@ impl Finding {
                 segment,
                 offset,
                 reason,
+                ..
             } => {
                 let place = match segment {
                     SegmentNumber(0) => FindingPlace::Store { offset },

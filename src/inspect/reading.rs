@@ -50,6 +50,11 @@ struct Seen {
 ///
 /// [`Error::NotAStore`], [`Error::NewerFormat`], [`Error::Io`].
 pub(super) fn read(directory: &Directory) -> Result<Reading> {
+    let reading = read_until_sure(directory);
+    reading.map_err(|error| error.within(directory.place()))
+}
+
+fn read_until_sure(directory: &Directory) -> Result<Reading> {
     let mut before: Option<Reading> = None;
     let mut vanished = None;
     for _ in 0..READINGS_MAX {
@@ -130,6 +135,10 @@ fn read_once(directory: &Directory) -> Result<Reading> {
         Some(store) => survey_chain(&store, &slots, &mut faults)?,
         None => Chain::default(),
     };
+    if store.is_none() {
+        // Of what store the slots are is a guess: `open` tells of the damaged store file alone.
+        faults.retain(|fault| matches!(fault, Error::Damaged { .. }));
+    }
     let slot_of = |number| slot_of(&slots, &chain, number);
     let mut findings = Vec::new();
     for fault in faults {

@@ -24,7 +24,7 @@ use crate::ids::{Position, SegmentNumber, Ticks};
 use crate::mutant::{self, Mutant};
 use crate::ring::Ring;
 use crate::segment::SegmentWriter;
-use crate::storage::{StorageFile, Writes};
+use crate::storage::{Origin, StorageFile, Writes};
 use crate::store_file::StoreCopy;
 
 pub(crate) use crate::segment::Standing;
@@ -62,7 +62,7 @@ pub(crate) struct Journal {
     timeline: Timeline,
     pub(crate) commit: Commit,
     /// The process that opened it; a forked child must not write to the same segments.
-    process: u32,
+    origin: Origin,
     inner: Mutex<Inner>,
 }
 
@@ -127,7 +127,7 @@ impl Journal {
             entropy: settings.entropy,
             timeline: settings.timeline,
             commit,
-            process: std::process::id(),
+            origin: Origin::new(),
             inner: Mutex::new(Inner {
                 ring: parts.ring,
                 store_file: parts.store_file,
@@ -161,6 +161,8 @@ impl Journal {
         if mutant::is(Mutant::AcknowledgeBeforeSync) {
             return Ok(());
         }
+        // In a child the leader may be a thread that it does not have.
+        self.check_process()?;
         self.commit.wait(position, self)
     }
 
@@ -188,14 +190,28 @@ impl Journal {
         error
     }
 
-    /// An error in a process that was forked off the one that opened the store.
-    fn check_process(&self) -> Result<()> {
-        if std::process::id() == self.process {
-            return Ok(());
+    /// An error if the journal is poisoned, or opened by the parent of this forked process.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_process()?;
+        self.commit.check()
+    }
+
+    /// An error in a process that was forked off the one that opened the store. Its locks may be
+    /// held for ever there, so this comes before all of them.
+    #[inline]
+    pub(crate) fn check_process(&self) -> Result<()> {
+        if self.origin.is_elsewhere() {
+            return Err(self.forked());
         }
-        let why = "the store was opened by the parent of this forked process";
-        let source = std::io::Error::new(std::io::ErrorKind::Unsupported, why);
-        Err(Error::io("sync", self.place(), source))
+        Ok(())
+    }
+
+    #[cold]
+    fn forked(&self) -> Error {
+        Error::Forked {
+            place: self.place(),
+        }
     }
 
     /// Ends this journal: makes everything durable and writes the end into the store file.
@@ -211,7 +227,6 @@ impl Journal {
         };
         self.commit.check()?;
         let Some(end) = end else { return Ok(()) };
-        self.check_process()?;
         self.wait(end)?;
         let mut inner = self.inner.lock();
         let Some(salt) = inner.writer.as_ref().map(SegmentWriter::salt) else {
@@ -266,7 +281,6 @@ fn sync(file: &File) -> std::io::Result<()> {
 
 impl SyncAll for Journal {
     fn sync_all(&self) -> Result<Position> {
-        self.check_process()?;
         let (unsynced, active, end) = {
             let inner = self.inner.lock();
             let Some(writer) = &inner.writer else {

@@ -59,8 +59,11 @@ pub(crate) fn find_chain(
 ) -> Result<Chain> {
     let mut faults = Vec::new();
     let chain = survey(Slots::new(store, all, known, &mut faults));
-    // What was found first counts, also if the search for more met an error.
-    faults.into_iter().next().map_or(chain, Err)
+    // What was found first counts, also if the search for more met an error; but where a part is
+    // of a newer format, what else looks wrong may be right for those who know it.
+    let newer = |fault: &Error| matches!(fault, Error::NewerFormat { .. });
+    let told = faults.iter().position(newer).unwrap_or(0);
+    faults.into_iter().nth(told).map_or(chain, Err)
 }
 
 /// Finds and judges the chain, and goes on behind each fault to find them all: the first one is
@@ -183,14 +186,29 @@ impl Slots<'_> {
         let previous = (header.previous, header.previous_salt);
         self.find(previous)?;
         if !self.is_begun(previous)? {
-            // What would have shown it begun may not be there at all.
-            let (_, header) = self.find(previous)?;
-            self.find((header.previous, header.previous_salt))?;
-            return Err(damaged(previous.0, DamageReason::NotLinked));
+            return Err(self.not_begun(previous)?);
         }
         chain.left_out = Some(newest.0);
         chain.durable = chain.durable.max(marks);
         Ok(previous)
+    }
+
+    /// Why this segment, which must be begun, is not: what would have shown it may be missing, or
+    /// be damaged itself.
+    fn not_begun(&mut self, life: Life) -> Result<Error> {
+        let (_, header) = self.find(life)?;
+        let before = (header.previous, header.previous_salt);
+        let (facts, _) = self.find(before)?;
+        let read = self.read(before)?;
+        Ok(
+            match classify(Role::Sealed, found(read.end, Some(life)), false) {
+                Verdict::Damaged(
+                    reason @ (DamageReason::Checksum | DamageReason::Malformed(_)),
+                ) => Error::damaged(before.0, read.valid_end, reason),
+                Verdict::NewerFormat => newer_kind(facts, read.end),
+                _ => damaged(life.0, DamageReason::NotLinked),
+            },
+        )
     }
 
     /// From `last` back to the oldest needed; then judges each, from the last on.
@@ -268,11 +286,9 @@ impl Slots<'_> {
         let is_end_known = !matches!(follows, Follows::Missing)
             || matches!(found, Found::Impossible(_) | Found::Newer);
         match verdict {
-            Verdict::Damaged(reason) if is_end_known => self.fault(Error::Damaged {
-                segment: header.number,
-                offset: read.valid_end,
-                reason,
-            })?,
+            Verdict::Damaged(reason) if is_end_known => {
+                self.fault(Error::damaged(header.number, read.valid_end, reason))?;
+            }
             Verdict::NewerFormat => self.fault(newer_kind(facts, read.end))?,
             Verdict::Whole | Verdict::Tail | Verdict::Damaged(_) => {}
         }

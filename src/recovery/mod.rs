@@ -57,6 +57,15 @@ pub(crate) fn recover(
     hasher: IdHasher,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Option<Recovered>> {
+    let recovered = recover_within(directory, hasher, progress);
+    recovered.map_err(|error| error.within(directory.place()))
+}
+
+fn recover_within(
+    directory: &Directory,
+    hasher: IdHasher,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Option<Recovered>> {
     let survey = directory.survey()?;
     if !survey.has_store {
         if !survey.slots.is_empty() || !survey.slots_away.is_empty() {
@@ -197,11 +206,8 @@ fn apply(replayed: &mut Replayed, segment: &ChainSegment, batch: &Batch) -> Resu
                 bytes,
             } => {
                 let decoded = header.decode(batch.bytes(*start, *bytes), *offset);
-                let decoded = decoded.map_err(|_| Error::Damaged {
-                    segment: header.number,
-                    offset: *offset,
-                    reason: DamageReason::Checksum,
-                })?;
+                let changed = Error::damaged(header.number, *offset, DamageReason::Checksum);
+                let decoded = decoded.map_err(|_| changed)?;
                 replayed.apply(at(*offset), &decoded)?;
             }
         }

@@ -370,9 +370,5 @@ impl Replayed {
 
 fn malformed(at: At, why: &'static str) -> Error {
     let reason = DamageReason::Malformed(why);
-    Error::Damaged {
-        segment: at.segment,
-        offset: at.offset,
-        reason,
-    }
+    Error::damaged(at.segment, at.offset, reason)
 }

@@ -30,6 +30,10 @@ pub(super) fn make_durable(
     let life = (last.header.number, last.header.salt);
     let mark = Position::new(store.mark_number, store.mark_end);
     if (store.mark_number, store.mark_salt) == life && mark == last.end_position() {
+        // The life before may have been killed between writing that and making it durable. Nothing
+        // is lost by that; but what is shown now must be missed if rot takes it later.
+        let synced = store_file.sync();
+        synced.map_err(|error| directory.io("sync", STORE_NAME, error))?;
         return Ok(false);
     }
     // Order:

@@ -88,11 +88,7 @@ pub(crate) fn choose_store_copy(
             Parsed::Valid(_) | Parsed::NotValid => {}
         }
     }
-    best.ok_or(Error::Damaged {
-        segment: SegmentNumber(0),
-        offset: 0,
-        reason,
-    })
+    best.ok_or(Error::damaged(SegmentNumber(0), 0, reason))
 }
 
 /// Reads both header copies of `slot`.

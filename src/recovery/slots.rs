@@ -50,9 +50,12 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Keeps what is wrong with the store; an error of the system ends the search.
+    /// Keeps what is wrong with the store, once; an error of the system ends the search.
     pub(super) fn fault(&mut self, error: Error) -> Result<()> {
         match error {
+            Error::Damaged { .. } if self.faults.iter().any(|fault| is_same(fault, &error)) => {
+                Ok(())
+            }
             Error::Damaged { .. } | Error::NewerFormat { .. } => {
                 self.faults.push(error);
                 Ok(())
@@ -83,11 +86,7 @@ impl<'a> Slots<'a> {
         };
         if facts.bytes != header.segment_bytes {
             let (offset, reason) = (facts.bytes.min(header.segment_bytes), DamageReason::Length);
-            return Err(Error::Damaged {
-                segment: life.0,
-                offset,
-                reason,
-            });
+            return Err(Error::damaged(life.0, offset, reason));
         }
         Ok((facts, header))
     }
@@ -135,11 +134,21 @@ impl<'a> Slots<'a> {
     }
 }
 
+/// Whether two errors tell of the same place.
+fn is_same(one: &Error, other: &Error) -> bool {
+    let place = |error: &Error| match error {
+        Error::Damaged {
+            segment,
+            offset,
+            reason,
+            ..
+        } => Some((*segment, *offset, *reason)),
+        _ => None,
+    };
+    place(one).is_some() && place(one) == place(other)
+}
+
 /// The damage of a whole segment.
 pub(super) fn damaged(segment: SegmentNumber, reason: DamageReason) -> Error {
-    Error::Damaged {
-        segment,
-        offset: 0,
-        reason,
-    }
+    Error::damaged(segment, 0, reason)
 }

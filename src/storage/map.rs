@@ -1,4 +1,5 @@
-//! A file mapped into memory, written by copying into the map; the only unsafe code of this crate.
+//! Memory that the kernel has a say in: a file mapped to be written by copying into the map, and a
+//! page that a forked child finds empty. The only unsafe code of this crate.
 //!
 //! Invariants: (1) the mapping stays where it is until this value is dropped, so that a write needs
 //! no lock; giving the map up unlocks and drops its pages, not its addresses. (2) The memory is
@@ -15,8 +16,35 @@
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::Map;
+#[cfg(target_os = "linux")]
+use linux::WipedPage;
 #[cfg(not(target_os = "linux"))]
-pub(super) use other::Map;
+pub(super) use other::{Map, WipedPage};
+
+/// The process that made it, told apart from a child that it forks since.
+pub(crate) struct Origin {
+    /// None where the system has no such page.
+    page: Option<WipedPage>,
+    process: u32,
+}
+
+impl Origin {
+    pub(crate) fn new() -> Origin {
+        Origin {
+            page: WipedPage::new(),
+            process: std::process::id(),
+        }
+    }
+
+    /// Whether this is a forked child of the process that made it: one load, no system call.
+    #[inline]
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        match &self.page {
+            Some(page) => page.is_wiped(),
+            None => std::process::id() != self.process,
+        }
+    }
+}
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -26,7 +54,11 @@ mod linux {
 
     use memmap2::{Advice, MmapAsRawDesc, MmapOptions, MmapRaw, UncheckedAdvice};
 
+    use rustix::mm::{Advice as LinuxAdvice, madvise};
+
     const WORD_BYTES: usize = size_of::<u64>();
+    /// Rounded up to a page by the system.
+    const PAGE_BYTES: usize = 4096;
 
     /// The whole of one file, shared with the page cache and writable.
     pub(in crate::storage) struct Map {
@@ -136,6 +168,41 @@ mod linux {
         }
     }
 
+    /// A page that holds a word in the process that made it, and zeros in each child it forks.
+    pub(super) struct WipedPage {
+        raw: MmapRaw,
+    }
+
+    impl WipedPage {
+        /// None if the system does not wipe pages (before Linux 4.14).
+        pub(super) fn new() -> Option<WipedPage> {
+            let page = WipedPage {
+                raw: MmapRaw::from(MmapOptions::new().len(PAGE_BYTES).map_anon().ok()?),
+            };
+            // SAFETY: the range is the whole of a private anonymous mapping that this value owns.
+            // The advice changes nothing in this process.
+            let wiped = unsafe {
+                let first = page.raw.as_mut_ptr().cast();
+                madvise(first, page.raw.len(), LinuxAdvice::LinuxWipeOnFork)
+            };
+            wiped.ok()?;
+            page.word().store(1, Ordering::Relaxed);
+            Some(page)
+        }
+
+        #[inline]
+        pub(super) fn is_wiped(&self) -> bool {
+            self.word().load(Ordering::Relaxed) == 0
+        }
+
+        #[inline]
+        fn word(&self) -> &AtomicU64 {
+            // SAFETY: as in `Map::words`; the mapping is private, and only this function leads to
+            // it. A child has a copy of its own, which is wiped before its first instruction.
+            unsafe { &*self.raw.as_mut_ptr().cast::<AtomicU64>() }
+        }
+    }
+
     /// Puts `part` into `word` from byte `within` on; its other bytes stay.
     #[cold]
     fn merge(word: &AtomicU64, within: usize, part: &[u8]) {
@@ -161,6 +228,19 @@ mod linux {
 #[cfg(not(target_os = "linux"))]
 mod other {
     use std::io;
+
+    /// There is no value of this type: only Linux wipes pages.
+    pub(in crate::storage) enum WipedPage {}
+
+    impl WipedPage {
+        pub(in crate::storage) fn new() -> Option<WipedPage> {
+            None
+        }
+
+        pub(in crate::storage) fn is_wiped(&self) -> bool {
+            match *self {}
+        }
+    }
 
     /// There is no value of this type: elsewhere than on Linux all writes are positioned.
     pub(in crate::storage) enum Map {}

@@ -13,6 +13,7 @@ use std::io;
 use std::sync::Arc;
 
 pub use file::FileStorage;
+pub(crate) use map::Origin;
 pub use memory::MemoryStorage;
 
 /// How a file's bytes are written.

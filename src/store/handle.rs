@@ -61,6 +61,7 @@ impl Cache {
     /// - [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown): the write or the sync failed.
     /// - [`Error::Poisoned`](crate::Error::Poisoned): an earlier one did; reopen the store.
     /// - [`Error::Closed`](crate::Error::Closed): the store is closed.
+    /// - [`Error::Forked`](crate::Error::Forked): this is a forked child of the store's process.
     ///
     /// # Examples
     ///
@@ -88,6 +89,10 @@ impl Cache {
     ///
     /// From the append on, which is in this call, others get "duplicate", and wait for the same
     /// sync.
+    ///
+    /// # Errors
+    ///
+    /// Of the receipt: those of [`add`](Cache::add).
     ///
     /// # Examples
     ///
@@ -204,6 +209,11 @@ impl Cache {
     ///
     /// A pending ID is not touched. Removing what is not there writes nothing.
     ///
+    /// # Errors
+    ///
+    /// Of the receipt: those of [`add`](Cache::add); but for want of space only if the slot that is
+    /// kept for this is full too.
+    ///
     /// # Examples
     ///
     /// ```
@@ -225,6 +235,10 @@ impl Cache {
     /// It is one record, however many IDs there are. What is pending is not touched: what commits
     /// later is known, since its message was accepted later.
     ///
+    /// # Errors
+    ///
+    /// Of the receipt: those of [`remove`](Cache::remove), but for the limit on IDs.
+    ///
     /// # Examples
     ///
     /// ```
@@ -245,6 +259,10 @@ impl Cache {
     ///
     /// Shrinking keeps the newest, growing revives nothing. A capacity set by a call is not changed
     /// by the options of a later open.
+    ///
+    /// # Errors
+    ///
+    /// Of the receipt: those of [`add`](Cache::add); the limit is that on `ids`, or on addresses.
     ///
     /// # Examples
     ///

@@ -183,6 +183,7 @@ impl Shared {
         let Some(journal) = &self.journal else {
             return self.check();
         };
+        journal.check_process()?;
         let mut carrier = self.maintenance.lock();
         // As in `make_room`.
         self.check()?;

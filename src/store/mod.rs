@@ -42,6 +42,9 @@ pub use transact::Transaction;
 /// A handle may be cloned and shared. The store closes at [`close`](Store::close), or with its last
 /// handle (those of its caches count). While it is open nobody else can open the directory.
 ///
+/// It belongs to the process that opened it: in a child that is forked off, every call that records
+/// or waits for the disk is [`Error::Forked`], and closing does nothing.
+///
 /// # Examples
 ///
 /// ```
@@ -229,6 +232,10 @@ impl Store {
     ///
     /// What is pending is not touched: what commits later begins the address anew.
     ///
+    /// # Errors
+    ///
+    /// Of the receipt: those of [`Cache::clear`].
+    ///
     /// # Examples
     ///
     /// ```
@@ -242,6 +249,9 @@ impl Store {
     /// ```
     pub fn drop_cache(&self, address: impl AsRef<[u8]>) -> Receipt<bool> {
         let (shared, name) = (self.shared(), address.as_ref());
+        if let Err(error) = shared.check_process() {
+            return Receipt::failed(error);
+        }
         let both = [Namespace::Client, Namespace::Bridge];
         let found = both.map(|namespace| shared.registry.get(namespace, name));
         let addresses: Vec<_> = found.into_iter().flatten().collect();
@@ -280,6 +290,11 @@ impl Store {
     /// A receipt for everything recorded so far: wait for it to have all of it on disk, under any
     /// policy.
     ///
+    /// # Errors
+    ///
+    /// Of the receipt, also of its `outcome`: [`Error::Poisoned`], [`Error::Closed`] and
+    /// [`Error::Forked`]. Of waiting: [`Error::OutcomeUnknown`] too.
+    ///
     /// # Examples
     ///
     /// ```
@@ -294,13 +309,11 @@ impl Store {
     /// ```
     pub fn sync(&self) -> Receipt<()> {
         let shared = self.shared();
+        if let Err(error) = shared.check() {
+            return Receipt::failed(error);
+        }
         let end = shared.journal.as_ref().map(|journal| journal.end());
-        Receipt::new(
-            shared.check(),
-            shared.journal.as_ref(),
-            end,
-            SyncPolicy::Always,
-        )
+        Receipt::new(Ok(()), shared.journal.as_ref(), end, SyncPolicy::Always)
     }
 
     /// Carries what lives together and gives all other space back, at once.

@@ -129,12 +129,16 @@ fn open_without_persistence(
 
 fn lock(directory: &Directory, options: &Options) -> Result<Box<dyn StorageLock>> {
     let began = options.clock.monotonic();
+    // Counted too, in case the clock stands still or goes back.
+    let mut left = options.lock_wait;
     loop {
         match directory.lock() {
             Err(Error::Locked { .. })
-                if options.clock.monotonic().saturating_sub(began) < options.lock_wait =>
+                if !left.is_zero()
+                    && options.clock.monotonic().saturating_sub(began) < options.lock_wait =>
             {
                 std::thread::sleep(LOCK_PAUSE);
+                left = left.saturating_sub(LOCK_PAUSE);
             }
             other => return other,
         }

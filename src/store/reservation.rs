@@ -154,6 +154,11 @@ impl Reservation {
     /// Records the ID: from now on it is known. Its space was set aside when it was claimed, so
     /// that this never fails for want of space.
     ///
+    /// # Errors
+    ///
+    /// Of the receipt: those of [`Cache::add`], but never for want of space or for a limit. A lost
+    /// lease is no error.
+    ///
     /// # Examples
     ///
     /// ```
@@ -288,11 +293,10 @@ enum Taken {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        if let Some(token) = self.token {
+        let shared = &self.handle.shared;
+        if let (Some(token), Ok(())) = (self.token, shared.check_process()) {
             let mut state = self.address.state.lock();
-            self.handle
-                .shared
-                .unclaim(&mut state, self.hash, &self.id, token);
+            shared.unclaim(&mut state, self.hash, &self.id, token);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The commit of a transaction: what it comes to now, as one record, and then in the caches.
+//! The end of a transaction: its commit, as one record and then in the caches, or nothing.
 
 use crate::facade::MutexGuard;
 use crate::ids::{Ordinal, Ticks};
@@ -196,5 +196,30 @@ impl fmt::Debug for Transaction {
             .field("changes", &changes)
             .field("rejected", &self.rejected());
         shown.finish_non_exhaustive()
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        let shared = &self.handle.shared;
+        if shared.check_process().is_err() {
+            return;
+        }
+        for change in self.gathered.changes() {
+            let address = self.addresses.get(change.address);
+            if let (
+                What::Add {
+                    hash, start, end, ..
+                },
+                Some(address),
+            ) = (change.what, address)
+            {
+                let id = self.gathered.id(start, end);
+                address.state.lock().claims.settle(hash, id, self.token);
+            }
+        }
+        if let (Some(journal), true) = (&shared.journal, self.claimed_bytes > 0) {
+            journal.unclaim(self.claimed_bytes);
+        }
     }
 }

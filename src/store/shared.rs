@@ -134,14 +134,23 @@ impl Shared {
         }
     }
 
-    /// An error if the store is closed or poisoned.
+    /// An error if the store is closed, poisoned, or opened by the parent of this forked process.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_closed.load(Ordering::Acquire) {
             return Err(Error::Closed);
         }
         match &self.journal {
-            Some(journal) => journal.commit.check(),
+            Some(journal) => journal.check(),
+            None => Ok(()),
+        }
+    }
+
+    /// An error in a forked child of the process that opened the store, whose locks may be held
+    /// there by threads that only the parent has.
+    pub(crate) fn check_process(&self) -> Result<()> {
+        match &self.journal {
+            Some(journal) => journal.check_process(),
             None => Ok(()),
         }
     }
@@ -179,7 +188,9 @@ impl Shared {
         };
         let now = self.timeline.monotonic();
         let mut last = self.last_sync.lock();
-        if now.saturating_sub(*last) < interval {
+        // A clock that went back ends the interval: else there would be no sync until it has made
+        // up for that.
+        if now >= *last && now.saturating_sub(*last) < interval {
             return false;
         }
         *last = now;
@@ -198,6 +209,7 @@ impl Shared {
 
     /// Ends everything; only the first call does something, and all others wait for its outcome.
     pub(crate) fn close(&self) -> Result<()> {
+        self.check_process()?;
         self.is_closed.store(true, Ordering::Release);
         let mut outcome = self.closed.lock();
         if let Some(closed) = &*outcome {

@@ -14,7 +14,7 @@ use crate::store::Handle;
 use crate::store::adding::Outcome;
 use crate::store::address::{Address, AddressState, Seen};
 use crate::store::handle::Cache;
-use crate::transaction::{Gathered, OnDuplicate, Sight, What};
+use crate::transaction::{Gathered, OnDuplicate, Sight};
 
 /// Changes over any addresses of a store that are all known afterwards, or none.
 ///
@@ -207,6 +207,12 @@ impl Transaction {
     /// The receipt, also of an empty transaction, covers the sync of every duplicate that was
     /// answered. It never fails for want of space.
     ///
+    /// # Errors
+    ///
+    /// Of the receipt: [`Error::Rejected`] if the transaction was begun to reject and met a
+    /// duplicate; [`Error::OutcomeUnknown`] if the write or the sync failed; [`Error::Poisoned`],
+    /// [`Error::Closed`], [`Error::Forked`]. But for "outcome unknown" nothing was recorded.
+    ///
     /// # Examples
     ///
     /// ```
@@ -374,26 +380,5 @@ impl Transaction {
         self.claimed_bytes += claimed;
         self.element_bytes += bytes;
         Ok(())
-    }
-}
-
-impl Drop for Transaction {
-    fn drop(&mut self) {
-        let shared = &self.handle.shared;
-        for change in self.gathered.changes() {
-            if let (
-                What::Add {
-                    hash, start, end, ..
-                },
-                Some(address),
-            ) = (change.what, self.addresses.get(change.address))
-            {
-                let id = self.gathered.id(start, end);
-                address.state.lock().claims.settle(hash, id, self.token);
-            }
-        }
-        if let (Some(journal), true) = (&shared.journal, self.claimed_bytes > 0) {
-            journal.unclaim(self.claimed_bytes);
-        }
     }
 }

@@ -118,7 +118,7 @@ fn a_segment_of_a_newer_format_is_named() {
         }
         match refusal(&newer, small(1024)) {
             Error::NewerFormat { file, found, .. } => {
-                assert_eq!((&*file, found), ("slot-000000", u64::from(value)));
+                assert_eq!((&*file, found), ("memory/slot-000000", u64::from(value)));
             }
             other => panic!("{offset}: {other:?}"),
         }
@@ -241,7 +241,7 @@ fn a_refused_directory_keeps_every_byte() {
 }
 
 /// Sets a field of a header copy and makes its checksum right again.
-fn set_u32(copy: &mut [u8], offset: usize, value: u32) {
+pub(crate) fn set_u32(copy: &mut [u8], offset: usize, value: u32) {
     copy[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
     let checksum = crc32fast::hash(&copy[..124]);
     copy[124..128].copy_from_slice(&checksum.to_le_bytes());

@@ -14,4 +14,5 @@ mod directory;
 mod limits;
 mod mixtures;
 mod segments;
+mod sizes;
 mod space;

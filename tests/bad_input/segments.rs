@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use idjournal::inspect::Inspection;
 use idjournal::{DamageReason, Error, MemoryStorage, SegmentNumber, Store};
 
+use crate::directory::set_u32;
 use crate::support::{
     Answers, Files, answers, files, open, refusal, repeatable, small, storage_of,
 };
@@ -231,4 +233,64 @@ fn slots_with_noise_in_them_are_free_or_refused_never_a_panic() {
                 .unwrap();
         }
     }
+}
+
+/// Wrong bytes may be right for those who know the newer format; both ways of looking say so.
+#[test]
+fn a_newer_segment_beside_damage_is_told_first_by_open_and_by_a_look() {
+    let made = made(1);
+    let mut told = 0;
+    let chain: Vec<&String> = made.chain.values().collect();
+    for newer in &chain {
+        for damaged in chain.iter().filter(|damaged| *damaged != newer) {
+            let mut files = made.files.clone();
+            for copy in [0, 128] {
+                set_u32(&mut files.get_mut(*newer).unwrap()[copy..copy + 128], 8, 2);
+            }
+            files.get_mut(*damaged).unwrap()[300] ^= 1;
+            let looked = Inspection::on(storage_of(&files)).map(drop);
+            let is_named = |error: &Error| {
+                matches!(error, Error::NewerFormat { file, .. }
+                if *file == format!("memory/{newer}"))
+            };
+            let opened = refusal(&files, small(1024));
+            assert!(is_named(&opened), "{newer}, {damaged}: {opened:?}");
+            let looked = looked.unwrap_err();
+            assert!(is_named(&looked), "{newer}, {damaged}: {looked:?}");
+            told += 1;
+        }
+    }
+    assert!(told >= 6, "{told}");
+}
+
+#[test]
+fn errors_of_an_open_name_the_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = made(1);
+    let path = directory.path().to_str().unwrap();
+    for (name, bytes) in &made.files {
+        std::fs::write(directory.path().join(name), bytes).unwrap();
+    }
+    let newest = directory
+        .path()
+        .join(made.chain.values().next_back().unwrap());
+    let whole = std::fs::read(&newest).unwrap();
+    let error_of = |bytes: &[u8]| {
+        std::fs::write(&newest, bytes).unwrap();
+        let opened = idjournal::Store::open(directory.path(), small(1024));
+        opened.err().unwrap()
+    };
+    let error = error_of(&whole[..512]);
+    assert!(
+        matches!(&error, Error::Damaged { place, .. } if place == path),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains(path), "{error}");
+    let mut newer = whole.clone();
+    for copy in [0, 128] {
+        set_u32(&mut newer[copy..copy + 128], 8, 2);
+    }
+    let error = error_of(&newer);
+    assert!(error.to_string().starts_with(path), "{error}");
+    assert!(matches!(error, Error::NewerFormat { .. }), "{error:?}");
 }

@@ -42,6 +42,8 @@ pub struct Run {
     pub acknowledged: Vec<usize>,
     /// The disk's call after which the store was open: what is older is vouched for from then on.
     pub opened_at: u64,
+    /// Whether there was a life before, whose states are no longer known.
+    pub is_later_life: bool,
     /// Whether the life ended with an error that the caller was told.
     pub(super) is_told: bool,
     /// Whether each life is closed in order, and not half of them.
@@ -67,6 +69,7 @@ impl Run {
             again: Vec::new(),
             acknowledged: Vec::new(),
             opened_at: u64::MAX,
+            is_later_life: false,
             is_told: false,
             is_closing: false,
             torn_at: None,
@@ -92,6 +95,7 @@ impl Run {
         self.models = vec![Model::new(self.geometry.profile.settings)];
         for life in 0..LIVES {
             self.begin();
+            self.is_later_life = life > 0;
             let mut generator = Generator::of_part(self.seed, 100 + life);
             let disk = SimulatedDisk::holding(media.clone());
             if self.is_traced {

@@ -76,7 +76,11 @@ impl Run {
                 .recover(image.clone(), acknowledged..=issued, share)
                 .map_err(place)?;
             self.count_gap(&snapshot.media, &image);
-            if snapshot.call >= self.opened_at && generator.per_cent(self.geometry.rots) {
+            // What a cut left of the life before may go as well, to states that are not known here,
+            // until a record of this life vouches for it.
+            let is_vouched = acknowledged > self.base || !self.is_later_life;
+            let is_opened = snapshot.call >= self.opened_at;
+            if is_opened && generator.per_cent(self.geometry.rots) && is_vouched {
                 self.rot(&image, acknowledged..=issued, false, generator)
                     .map_err(place)?;
             }

@@ -3,81 +3,18 @@
 //! The directory is written by hand, from docs/format.md alone.
 
 use super::*;
+use encoder::{CARRIED, END_OF_GROUP, Life, MARKED, Segment, WHOLE, framed};
 
-const IDENTITY: [u8; 16] = *b"identity-of-this";
-const SALT: u64 = 7;
+#[path = "../support/encoder.rs"]
+mod encoder;
+
+const ONE: Life = Life {
+    identity: *b"identity-of-this",
+    number: 1,
+    salt: 7,
+};
+const TWO: Life = Life { number: 2, ..ONE };
 const SEGMENT_BYTES: usize = 8192;
-const MARKED: u8 = 1 << 3;
-const WHOLE: u8 = 1 << 5;
-const CARRIED: u8 = 1 << 6;
-const END_OF_GROUP: u8 = 1 << 7;
-
-/// What two headers begin with, and their checksum.
-fn header(magic: &[u8; 8], fields: &[u64]) -> Vec<u8> {
-    let mut bytes = magic.to_vec();
-    for word in [1_u32, 128, 0, 0] {
-        bytes.extend(word.to_le_bytes());
-    }
-    bytes.extend(IDENTITY);
-    bytes.extend(0_u64.to_le_bytes());
-    fields
-        .iter()
-        .for_each(|field| bytes.extend(field.to_le_bytes()));
-    bytes.resize(124, 0);
-    let checksum = crc32fast::hash(&bytes);
-    bytes.extend(checksum.to_le_bytes());
-    bytes
-}
-
-struct Segment {
-    number: u64,
-    bytes: Vec<u8>,
-}
-
-impl Segment {
-    fn new(number: u64, previous: u64) -> Segment {
-        let previous_salt = if previous == 0 { 0 } else { SALT };
-        let length = SEGMENT_BYTES as u64;
-        // Number, salt, previous, its salt, its end, oldest needed, base time, length, algorithm.
-        let fields = [number, SALT, previous, previous_salt, 0, 1, 100, length, 1];
-        let copy = header(b"idjsegmt", &fields);
-        let mut bytes = copy.clone();
-        bytes.resize(1024, 0);
-        bytes.extend(&copy);
-        bytes.resize(2048, 0);
-        Segment { number, bytes }
-    }
-
-    fn record(&mut self, kind: u8, flags: u8, parts: &[&[u8]]) {
-        let body = parts.concat();
-        let mark = if flags & MARKED == 0 { 0 } else { 8 };
-        let padding = (8 - (8 + mark + body.len()) % 8) % 8;
-        let units = u16::try_from((8 + mark + body.len() + padding) / 8).unwrap();
-        let mut rest = vec![kind, flags | u8::try_from(padding).unwrap()];
-        rest.extend(units.to_le_bytes());
-        if mark > 0 {
-            rest.extend((self.number << 27 | 256).to_le_bytes());
-        }
-        rest.extend(body);
-        rest.resize(rest.len() + padding, 0);
-        let offset = u32::try_from(self.bytes.len()).unwrap();
-        let number = u32::try_from(self.number).unwrap();
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(&IDENTITY);
-        hasher.update(&SALT.to_le_bytes());
-        hasher.update(&number.to_le_bytes());
-        hasher.update(&offset.to_le_bytes());
-        hasher.update(&rest);
-        self.bytes.extend(hasher.finalize().to_le_bytes());
-        self.bytes.extend(rest);
-    }
-
-    fn finish(mut self, directory: &Path) {
-        self.bytes.resize(SEGMENT_BYTES, 0);
-        let name = format!("slot-{:06}", self.number);
-        std::fs::write(directory.join(name), self.bytes).unwrap();
-    }
-}
 
 /// A directory with every kind of record; address 3 is the only one.
 fn every_kind(directory: &Path) {
@@ -85,13 +22,12 @@ fn every_kind(directory: &Path) {
     let long = |number: u64| number.to_le_bytes();
     let (address, time) = (&word(3), &long(170_905_535_999));
     std::fs::create_dir(directory).unwrap();
-    let mut store = header(b"idjstore", &[1, 0, 0, 0, 1, SALT]);
-    store.resize(4096, 0);
-    store.extend_from_within(..128);
-    store.resize(8192, 0);
-    std::fs::write(directory.join("store"), store).unwrap();
-    let mut one = Segment::new(1, 0);
-    let mut put = |kind, flags, parts: &[&[u8]]| one.record(kind, flags | END_OF_GROUP, parts);
+    std::fs::write(directory.join("store"), encoder::store_file(&ONE)).unwrap();
+    let mut one = Segment::new(ONE, None, SEGMENT_BYTES);
+    let mark = &ONE.mark(one.end());
+    let mut put = |kind, flags, parts: &[&[u8]]| {
+        one.put(&framed(kind, flags | END_OF_GROUP, parts));
+    };
     let numbers = [10, 0, 1, 0].map(long).concat();
     put(
         8,
@@ -99,7 +35,7 @@ fn every_kind(directory: &Path) {
         &[address, &[0, 1, 0, 0], &word(0), &numbers, time, b"orders"],
     );
     put(1, WHOLE, &[address, time, &long(1), b"whole"]);
-    put(1, MARKED, &[address, &word(1), &word(50), b"short"]);
+    put(1, MARKED, &[mark, address, &word(1), &word(50), b"short"]);
     put(
         2,
         WHOLE,
@@ -128,20 +64,17 @@ fn every_kind(directory: &Path) {
     put(12, 0, &[time, &word(4), b"tx-b"]);
     put(13, 0, &[time, &word(5), b"place", b"17"]);
     put(6, 0, &[address, &long(5), time]);
-    put(14, MARKED, &[]);
+    put(14, MARKED, &[mark]);
     put(200, 0, &[b"from the future"]);
-    put(15, 0, &[&long(2), &long(SALT)]);
-    one.finish(directory);
-    let mut two = Segment::new(2, 1);
-    two.record(16, END_OF_GROUP, &[&long(1)]);
-    two.record(7, END_OF_GROUP, &[address, &word(0), &long(7), time]);
+    put(15, 0, &[&long(2), &long(TWO.salt)]);
+    std::fs::write(directory.join("slot-000001"), one.into_bytes()).unwrap();
+    let mut two = Segment::new(TWO, Some(&ONE), SEGMENT_BYTES);
+    let mut put = |kind, parts: &[&[u8]]| two.put(&framed(kind, END_OF_GROUP, parts));
+    put(16, &[&long(1)]);
+    put(7, &[address, &word(0), &long(7), time]);
     let other = [&word(4)[..], &word(1), &long(9)].concat();
-    two.record(
-        7,
-        END_OF_GROUP,
-        &[address, &word(1), &long(8), time, &other],
-    );
-    two.finish(directory);
+    put(7, &[address, &word(1), &long(8), time, &other]);
+    std::fs::write(directory.join("slot-000002"), two.into_bytes()).unwrap();
 }
 
 /// Kind, flags, address, ordinal and what follows, word by word; and the lines below.

@@ -256,3 +256,58 @@ fn a_closed_pipe_is_no_error() {
         assert_eq!((end.status.code(), &*end.stderr), (Some(0), &b""[..]));
     }
 }
+
+#[test]
+fn an_address_that_is_not_there_is_remarked_on_and_no_failure() {
+    let place = Place::new();
+    let store = place.open(Options::default());
+    fill(&store, 3);
+    store.cache("gone").unwrap().add("a").map(drop).unwrap();
+    store.drop_cache("gone").wait().unwrap();
+    store.close().unwrap();
+    let remark = |view: &str, address: &str| {
+        let run = dump(&[view, "--address", address, "--json"], &place.path());
+        assert_eq!(run.status, 0, "{run:?}");
+        (run.out.is_empty(), run.errors)
+    };
+    let no_record = "journal-dump: no record of this journal is of address nobody\n";
+    assert_eq!(remark("records", "nobody"), (true, no_record.to_owned()));
+    let escaped = "journal-dump: no record of this journal is of address 0x1b5b\n";
+    assert_eq!(remark("records", "0x1b5b"), (true, escaped.to_owned()));
+    for address in ["nobody", "gone"] {
+        let none = format!("journal-dump: no address {address} lives in this journal\n");
+        assert_eq!(remark("stats", address), (true, none));
+    }
+    for (view, address) in [
+        ("records", "gone"),
+        ("records", "orders"),
+        ("stats", "orders"),
+    ] {
+        assert_eq!(
+            remark(view, address),
+            (false, String::new()),
+            "{view} {address}"
+        );
+    }
+}
+
+#[test]
+fn each_object_of_json_has_a_type() {
+    let place = Place::new();
+    fill(&place.open(Options::default()), 3);
+    for (view, types) in [
+        ("records", &["record"][..]),
+        ("stats", &["address", "segment", "total"]),
+        ("verify", &["segment", "finding", "summary"]),
+    ] {
+        let objects = dump(&[view, "--json"], &place.path()).json();
+        assert!(!objects.is_empty());
+        for object in objects {
+            let name = object["type"].as_str();
+            assert!(
+                name.is_some_and(|name| types.contains(&name)),
+                "{view}: {object}"
+            );
+        }
+    }
+}

@@ -6,7 +6,9 @@
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
+pub(crate) mod encoder;
 pub(crate) mod limited;
+pub(crate) mod watched;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -155,6 +155,7 @@ impl Serialize for JsonRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (item, decoded) = (self.item, self.item.decoded);
         let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", "record")?;
         map.serialize_entry("segment", &item.segment.0)?;
         map.serialize_entry("slot", &item.slot.0)?;
         map.serialize_entry("offset", &item.offset)?;

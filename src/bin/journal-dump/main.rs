@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, View};
 use failure::Failure;
+use idjournal::Bytes;
 use idjournal::inspect::{Finding, Inspection, Reason, Severity};
 use output::Output;
 
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<bool, Failure> {
     let mut inspection = Inspection::open(&arguments.dir)?;
     let mut output = Output::new();
-    let found = match arguments.view {
+    let (found, is_any) = match arguments.view {
         View::Records => records::show(&inspection, arguments, &mut output)?,
         View::Stats => stats::show(&mut inspection, arguments, &mut output)?,
         View::Verify => {
@@ -54,6 +55,13 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
         }
     };
     output.finish()?;
+    if let (Some(address), false) = (&arguments.address, is_any) {
+        let address = Bytes::from(&*address.0);
+        output::print(&match arguments.view {
+            View::Stats => format!("no address {address} lives in this journal"),
+            _ => format!("no record of this journal is of address {address}"),
+        });
+    }
     let all = || inspection.findings().iter().chain(&found);
     let is_told = |finding: &&Finding| {
         let is_incomplete = matches!(finding.reason, Reason::Moving | Reason::Overtaken);

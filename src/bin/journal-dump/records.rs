@@ -63,12 +63,12 @@ impl Shown<'_> {
     }
 }
 
-/// Shows all records; what was found on the way.
+/// Shows all records; what was found on the way, and whether anything was shown.
 pub(crate) fn show(
     inspection: &Inspection,
     arguments: &Arguments,
     output: &mut Output,
-) -> Result<Vec<Finding>, Failure> {
+) -> Result<(Vec<Finding>, bool), Failure> {
     let names = inspection.names()?;
     let shown = Shown {
         names: &names,
@@ -79,11 +79,12 @@ pub(crate) fn show(
         head(&mut line);
         output.line(&mut line)?;
     }
-    let mut failure = None;
+    let (mut failure, mut is_any) = (None, false);
     let found = inspection.records(&mut |item| {
         if !shown.has_record(&item.decoded.record) {
             return ControlFlow::Continue(());
         }
+        is_any = true;
         let written = if arguments.json {
             output.json(&JsonRecord {
                 item,
@@ -100,7 +101,7 @@ pub(crate) fn show(
             }
         }
     })?;
-    failure.map_or(Ok(found), Err)
+    failure.map_or(Ok((found, is_any)), Err)
 }
 
 fn head(line: &mut Line) {

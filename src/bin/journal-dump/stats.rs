@@ -32,18 +32,19 @@ const SEGMENT_COLUMNS: [(&str, usize); 6] = [
 ];
 const NAME_WIDTH: usize = 28;
 
-/// Shows what lives; what was found on the way.
+/// Shows what lives; what was found on the way, and whether there is an address to be shown.
 pub(crate) fn show(
     inspection: &mut Inspection,
     arguments: &Arguments,
     output: &mut Output,
-) -> Result<Vec<Finding>, Failure> {
+) -> Result<(Vec<Finding>, bool), Failure> {
     let statistics = inspection.statistics()?;
     let addresses: Vec<&AddressStatistics> = statistics
         .addresses
         .iter()
         .filter(|address| arguments.shows(&address.name.0))
         .collect();
+    let is_any = !addresses.is_empty();
     let total = Total {
         store: inspection.store(),
         statistics: &statistics,
@@ -60,7 +61,7 @@ pub(crate) fn show(
             }
             output.json(&total)?;
         }
-        return Ok(statistics.findings);
+        return Ok((statistics.findings, is_any));
     }
     let mut line = Line::default();
     address_table(&addresses, &mut line, output)?;
@@ -68,7 +69,7 @@ pub(crate) fn show(
         segment_table(&statistics.segments, &mut line, output)?;
         total_lines(&total, output)?;
     }
-    Ok(statistics.findings)
+    Ok((statistics.findings, is_any))
 }
 
 fn address_table(

@@ -3,11 +3,19 @@
 //! passed through.
 //!
 //! Method: flip every bit of every file of a small store with every kind of record that the calls
-//! write.
+//! write, and of one of many segments with every kind and form that the format has; closed and
+//! killed. Cut the newest segment at every byte.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::print_stdout,
+    reason = "how often what came of it is worth knowing"
+)]
 
-#[path = "support/mod.rs"]
+mod cuts;
+mod every_kind;
+mod flips;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::collections::BTreeMap;
@@ -115,6 +123,7 @@ fn flip_all(
 /// The error names a place at or before the flipped byte, in a segment, with a reason.
 fn assert_names_place(error: &Error, name: &str, at: usize) {
     let Error::Damaged {
+        place,
         segment,
         offset,
         reason,
@@ -129,6 +138,7 @@ fn assert_names_place(error: &Error, name: &str, at: usize) {
     );
     let words = error.to_string();
     for part in [
+        place,
         &segment.to_string(),
         &offset.to_string(),
         &reason.to_string(),
