@@ -41,8 +41,8 @@ impl OpenStoreFile {
         Ok(())
     }
 
-    /// Writes what it says once more and makes it durable: a sync that failed in an earlier life may
-    /// have left it in the page cache alone, where no other sync brings it to the disk.
+    /// Writes what it says once more and makes it durable: a sync that failed in an earlier life
+    /// may have left it in the page cache alone, where no other sync brings it to the disk.
     pub(crate) fn write_again(&self) -> Result<()> {
         for offset in store::COPY_OFFSETS {
             write_synced(&self.file, offset, &self.copy.encode(), STORE_NAME)?;
