@@ -41,6 +41,15 @@ impl OpenStoreFile {
         Ok(())
     }
 
+    /// Writes what it says once more and makes it durable: a sync that failed in an earlier life may
+    /// have left it in the page cache alone, where no other sync brings it to the disk.
+    pub(crate) fn write_again(&self) -> Result<()> {
+        for offset in store::COPY_OFFSETS {
+            write_synced(&self.file, offset, &self.copy.encode(), STORE_NAME)?;
+        }
+        Ok(())
+    }
+
     /// Makes a new store file with `copy` and puts it in the place of what is there.
     pub(crate) fn create(directory: &Directory, copy: StoreCopy) -> Result<OpenStoreFile> {
         directory.remove(STORE_NEW_NAME)?;

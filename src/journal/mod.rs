@@ -218,15 +218,24 @@ impl Journal {
     ///
     /// A poisoned journal writes nothing.
     pub(crate) fn close(&self) -> Result<()> {
-        let end = {
+        let (end, is_marked) = {
             let mut inner = self.inner.lock();
             if std::mem::replace(&mut inner.is_closed, true) {
                 return Ok(());
             }
-            inner.writer.as_ref().map(SegmentWriter::position)
+            let end = inner.writer.as_ref().map(SegmentWriter::position);
+            (end, inner.names_are_durable || inner.ring.last().is_none())
         };
         self.commit.check()?;
-        let Some(end) = end else { return Ok(()) };
+        if end.is_none() && is_marked {
+            return Ok(());
+        }
+        let Some(end) = end else {
+            // The mark that this life found is all that vouches for what it has shown.
+            let inner = self.inner.lock();
+            let written = inner.store_file.write_again();
+            return written.map_err(|error| self.fatal(error));
+        };
         self.wait(end)?;
         let mut inner = self.inner.lock();
         let Some(salt) = inner.writer.as_ref().map(SegmentWriter::salt) else {

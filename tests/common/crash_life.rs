@@ -70,12 +70,12 @@ impl Run {
         self.recover(image, all..=all, 0)?;
         let store = Store::open_on(closed.clone(), self.options(), &mut |_| {});
         let store = store.map_err(|error| format!("open after close: {}", chain(&error)))?;
+        if closed.changes() > 0 {
+            return Err("an open that finds nothing to do wrote".to_owned());
+        }
         store
             .close()
             .map_err(|error| format!("second close: {}", chain(&error)))?;
-        if closed.changes() > 0 {
-            return Err("an open that finds nothing to do, and a close, wrote".to_owned());
-        }
         let (before, after) = (disk.media(), closed.media());
         let is_same = before.names() == after.names()
             && before
