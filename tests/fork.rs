@@ -50,7 +50,29 @@ mod linux {
             }
         }
         assert_eq!(refused, 12 * CALLS);
+        a_child_that_was_forked_before_a_close_does_not_keep_the_lock();
         println!("{refused} calls of forked children were refused");
+    }
+
+    /// Between a fork and what the child does next, it has the lock's file open too.
+    fn a_child_that_was_forked_before_a_close_does_not_keep_the_lock() {
+        let directory = place();
+        let options = || Options::default().segment_bytes(64 << 10).keeper(false);
+        let store = Store::open(directory.path(), options()).unwrap();
+        // SAFETY: no other thread runs here, and the child makes one call that needs none.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: it waits for a signal, which ends it.
+            unsafe { libc::pause() };
+        }
+        store.close().unwrap();
+        let reopened = Store::open(directory.path(), options());
+        // SAFETY: the child is this process's own, and has not been waited for.
+        unsafe {
+            libc::kill(child, libc::SIGKILL);
+            libc::waitpid(child, std::ptr::null_mut(), 0);
+        }
+        assert!(reopened.is_ok(), "{reopened:?}");
     }
 
     fn place() -> tempfile::TempDir {

@@ -13,9 +13,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use lock::FileLock;
+
 use super::map::Map;
 use super::{Storage, StorageFile, StorageLock, Writes, check_name, is_no_space, rewrite};
 
+#[path = "file/lock.rs"]
+mod lock;
 #[cfg(not(unix))]
 use portable as system;
 #[cfg(unix)]
@@ -173,16 +177,9 @@ impl Storage for FileStorage {
             Err(error) if is_no_space(&error) => {}
             result => result?,
         }
-        Ok(Some(Box::new(FileLock { _file: file })))
+        Ok(Some(Box::new(FileLock::new(file))))
     }
 }
-
-/// Closing the file gives the lock up.
-struct FileLock {
-    _file: File,
-}
-
-impl StorageLock for FileLock {}
 
 /// A regular file, with its map once one was asked for.
 struct RegularFile {
