@@ -33,10 +33,7 @@ impl OpenStoreFile {
             generation: self.copy.generation + 1,
             ..copy
         };
-        // Copy 0 is durable before copy 1 is touched: a power cut can tear one of them only.
-        for offset in store::COPY_OFFSETS {
-            write_synced(&self.file, offset, &copy.encode(), STORE_NAME)?;
-        }
+        self.write_both(&copy)?;
         self.copy = copy;
         Ok(())
     }
@@ -44,8 +41,13 @@ impl OpenStoreFile {
     /// Writes what it says once more and makes it durable: a sync that failed in an earlier life
     /// may have left it in the page cache alone, where no other sync brings it to the disk.
     pub(crate) fn write_again(&self) -> Result<()> {
+        self.write_both(&self.copy)
+    }
+
+    fn write_both(&self, copy: &StoreCopy) -> Result<()> {
+        // Copy 0 is durable before copy 1 is touched: a power cut can tear one of them only.
         for offset in store::COPY_OFFSETS {
-            write_synced(&self.file, offset, &self.copy.encode(), STORE_NAME)?;
+            write_synced(&self.file, offset, &copy.encode(), STORE_NAME)?;
         }
         Ok(())
     }

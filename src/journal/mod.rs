@@ -218,21 +218,21 @@ impl Journal {
     ///
     /// A poisoned journal writes nothing.
     pub(crate) fn close(&self) -> Result<()> {
-        let (end, is_marked) = {
+        let end = {
             let mut inner = self.inner.lock();
             if std::mem::replace(&mut inner.is_closed, true) {
                 return Ok(());
             }
-            let end = inner.writer.as_ref().map(SegmentWriter::position);
-            (end, inner.names_are_durable || inner.ring.last().is_none())
+            inner.writer.as_ref().map(SegmentWriter::position)
         };
         self.commit.check()?;
-        if end.is_none() && is_marked {
-            return Ok(());
-        }
         let Some(end) = end else {
-            // The mark that this life found is all that vouches for what it has shown.
             let inner = self.inner.lock();
+            let is_marked = inner.names_are_durable || inner.ring.last().is_none();
+            if is_marked {
+                return Ok(());
+            }
+            // The mark that this life found is all that vouches for what it has shown.
             let written = inner.store_file.write_again();
             return written.map_err(|error| self.fatal(error));
         };

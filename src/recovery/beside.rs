@@ -1,21 +1,47 @@
-//! What a replay finds beside IDs: bookmarks and prepared transactions.
+//! What lives in the journal beside IDs: bookmarks and prepared transactions.
 
 use crate::ids::{Ordinal, Owner, SegmentNumber, Ticks};
-use crate::record::Element;
+use crate::record::{Element, TransactionBody};
 
-/// A bookmark as the journal leaves it.
-pub(crate) struct ReplayedBookmark {
+/// The latest value of a bookmark, and where its record is.
+pub(crate) struct Bookmark {
     pub(crate) value: Box<[u8]>,
     pub(crate) time: Ticks,
     pub(crate) segment: SegmentNumber,
 }
 
 /// A prepared transaction that is not resolved.
-pub(crate) struct ReplayedPrepare {
+pub(crate) struct Prepared {
     pub(crate) owner: Owner,
     pub(crate) time: Ticks,
     pub(crate) changes: Vec<Change>,
     pub(crate) segment: SegmentNumber,
+}
+
+impl Prepared {
+    /// Its changes as the body of a record has them.
+    pub(crate) fn body(&self) -> TransactionBody {
+        let mut body = TransactionBody::default();
+        for change in &self.changes {
+            body.push(match change {
+                Change::Add { address, value, id } => {
+                    let (address, ordinal, value) = (*address, Ordinal(0), Some(&**value));
+                    Element::Add {
+                        address,
+                        ordinal,
+                        value,
+                        id,
+                    }
+                }
+                Change::Remove { address, ordinal } => Element::Remove {
+                    address: *address,
+                    ordinal: *ordinal,
+                },
+                Change::Bookmark { name, value } => Element::Bookmark { name, value },
+            });
+        }
+        body
+    }
 }
 
 /// One change of a prepared transaction, owned.

@@ -25,7 +25,7 @@ use crate::ring::{FreeSlot, Link, Ring};
 use crate::storage::StorageFile;
 use crate::store_file::StoreCopy;
 
-pub(crate) use beside::Change;
+pub(crate) use beside::{Bookmark, Prepared};
 pub(crate) use chain::{Chain, ChainSegment, find_chain, survey_chain};
 pub(crate) use replay::{At, Replayed, ReplayedAddress, element_bytes};
 pub(crate) use scan::{

@@ -17,14 +17,14 @@ use crate::mutant::{self, Mutant};
 use crate::record::{
     Add, Decoded, Definition, Element, Elements, Record, TransactionBody, transaction_bytes,
 };
-use crate::recovery::beside::{Change, ReplayedBookmark, ReplayedPrepare};
+use crate::recovery::beside::{Bookmark, Change, Prepared};
 
 /// Everything that the journal says, applied.
 pub(crate) struct Replayed {
     hasher: IdHasher,
     pub(crate) addresses: HashMap<u32, ReplayedAddress, RandomState>,
-    pub(crate) bookmarks: HashMap<Box<[u8]>, ReplayedBookmark>,
-    pub(crate) prepared: HashMap<Box<[u8]>, ReplayedPrepare>,
+    pub(crate) bookmarks: HashMap<Box<[u8]>, Bookmark>,
+    pub(crate) prepared: HashMap<Box<[u8]>, Prepared>,
     /// How many later copies there are of a record that is still there itself: those are not copied
     /// again.
     pub(crate) copies: HashMap<(u32, Ordinal), u32>,
@@ -155,7 +155,7 @@ impl Replayed {
             } => {
                 self.newest_time = self.newest_time.max(*time);
                 let changes = (*elements).map(Change::from).collect();
-                let prepare = ReplayedPrepare {
+                let prepare = Prepared {
                     owner: *owner,
                     time: *time,
                     changes,
@@ -328,7 +328,7 @@ impl Replayed {
         &mut self,
         at: At,
         time: Ticks,
-        prepare: ReplayedPrepare,
+        prepare: Prepared,
         mut ordinals: impl Iterator<Item = Ordinal>,
     ) -> Result<()> {
         for change in prepare.changes {
@@ -359,7 +359,7 @@ impl Replayed {
 
     fn bookmark(&mut self, at: At, time: Ticks, name: &[u8], value: &[u8]) {
         self.newest_time = self.newest_time.max(time);
-        let bookmark = ReplayedBookmark {
+        let bookmark = Bookmark {
             value: Box::from(value),
             time,
             segment: at.segment,

@@ -1,10 +1,9 @@
-//! What lives in the journal beside IDs: bookmarks and prepared transactions, kept and carried.
+//! What a store keeps beside IDs: the bookmarks and prepared transactions of its journal.
 
 use std::collections::HashMap;
 
-use crate::ids::{Ordinal, Owner, SegmentNumber, Ticks};
-use crate::record::{Element, TransactionBody};
-use crate::recovery::Change;
+use crate::ids::SegmentNumber;
+use crate::recovery::{Bookmark, Prepared};
 
 /// Bookmarks and prepared transactions as the journal left them.
 #[derive(Default)]
@@ -22,46 +21,5 @@ impl Extras {
             .chain(prepared)
             .min()
             .unwrap_or(SegmentNumber::MAX)
-    }
-}
-
-/// The latest value of a bookmark.
-pub(crate) struct Bookmark {
-    pub(crate) value: Box<[u8]>,
-    pub(crate) time: Ticks,
-    pub(crate) segment: SegmentNumber,
-}
-
-/// A prepared transaction that is not resolved.
-pub(crate) struct Prepared {
-    pub(crate) owner: Owner,
-    pub(crate) time: Ticks,
-    pub(crate) changes: Vec<Change>,
-    pub(crate) segment: SegmentNumber,
-}
-
-impl Prepared {
-    /// Its changes as the body of a record has them.
-    pub(crate) fn body(&self) -> TransactionBody {
-        let mut body = TransactionBody::default();
-        for change in &self.changes {
-            body.push(match change {
-                Change::Add { address, value, id } => {
-                    let (address, ordinal, value) = (*address, Ordinal(0), Some(&**value));
-                    Element::Add {
-                        address,
-                        ordinal,
-                        value,
-                        id,
-                    }
-                }
-                Change::Remove { address, ordinal } => Element::Remove {
-                    address: *address,
-                    ordinal: *ordinal,
-                },
-                Change::Bookmark { name, value } => Element::Bookmark { name, value },
-            });
-        }
-        body
     }
 }

@@ -20,7 +20,7 @@ use crate::ring::Ring;
 use crate::storage::{Storage, StorageLock};
 use crate::store::Handle;
 use crate::store::address::{Address, Defined};
-use crate::store::extras::{Bookmark, Extras, Prepared};
+use crate::store::extras::Extras;
 use crate::store::registry::Registry;
 use crate::store::shared::{Begin, Shared};
 use crate::store_file::StoreCopy;
@@ -218,7 +218,10 @@ fn assemble(
         timeline: timeline.clone(),
     };
     let journal = Some(Arc::new(Journal::new(parts, settings)));
-    let extras = extras(&mut replayed);
+    let extras = Extras {
+        bookmarks: replayed.bookmarks,
+        prepared: replayed.prepared,
+    };
     let carrier = Carrier::new(replayed.copies);
     let begin = Begin {
         options,
@@ -308,35 +311,6 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
         registry.dropped(number, &address, found.named_in);
     }
     live_bytes
-}
-
-fn extras(replayed: &mut Replayed) -> Extras {
-    let bookmarks = std::mem::take(&mut replayed.bookmarks).into_iter();
-    let bookmarks = bookmarks.map(|(name, found)| {
-        let bookmark = Bookmark {
-            value: found.value,
-            time: found.time,
-            segment: found.segment,
-        };
-        (name, bookmark)
-    });
-    let prepared = std::mem::take(&mut replayed.prepared).into_iter();
-    let prepared = prepared.map(|(transaction, found)| {
-        let (owner, time, segment) = (found.owner, found.time, found.segment);
-        (
-            transaction,
-            Prepared {
-                owner,
-                time,
-                changes: found.changes,
-                segment,
-            },
-        )
-    });
-    Extras {
-        bookmarks: bookmarks.collect(),
-        prepared: prepared.collect(),
-    }
 }
 
 /// Gives caches whose capacity came from settings the one that the options say, durably.
