@@ -137,49 +137,58 @@ mod tests {
         }
     }
 
-    fn told() -> (Arc<Told>, Receiver<bool>) {
-        let (sender, rounds) = channel();
-        let (clock, sender) = (AtomicU64::new(0), Mutex::new(sender));
-        let told = Told {
-            clock,
-            rounds: sender,
-        };
-        (Arc::new(told), rounds)
+    /// A keeper with an interval of 1,000 seconds, and what it is told.
+    struct Kept {
+        keeper: Keeper,
+        chores: Arc<Told>,
+        rounds: Receiver<bool>,
+    }
+
+    impl Kept {
+        fn new() -> Kept {
+            let (sender, rounds) = channel();
+            let (clock, sender) = (AtomicU64::new(0), Mutex::new(sender));
+            Kept {
+                keeper: Keeper::default(),
+                chores: Arc::new(Told {
+                    clock,
+                    rounds: sender,
+                }),
+                rounds,
+            }
+        }
+
+        /// Calls for upkeep at this time; whether the interval is over in the round it makes.
+        fn call_at(&self, seconds: u64) -> bool {
+            self.chores.clock.store(seconds, Ordering::Release);
+            let interval = Some(Duration::from_secs(1_000));
+            self.keeper.call(&self.chores, interval);
+            self.rounds.recv().unwrap()
+        }
     }
 
     #[test]
     fn f34_a_clock_that_goes_back_ends_the_interval_and_begins_the_next() {
-        let (chores, rounds) = told();
-        let keeper = Keeper::default();
-        let interval = Some(Duration::from_secs(1_000));
-        let call_at = |seconds| {
-            chores.clock.store(seconds, Ordering::Release);
-            keeper.call(&chores, interval);
-            rounds.recv().unwrap()
-        };
-        assert!(!call_at(50_000));
-        assert!(call_at(10));
-        assert!(!call_at(600));
-        assert!(call_at(1_100));
-        keeper.end();
+        let kept = Kept::new();
+        assert!(!kept.call_at(50_000));
+        assert!(kept.call_at(10));
+        assert!(!kept.call_at(600));
+        assert!(kept.call_at(1_100));
+        kept.keeper.end();
     }
 
     #[test]
     fn a_call_for_upkeep_does_not_put_off_the_end_of_an_interval() {
-        let (chores, rounds) = told();
-        let keeper = Keeper::default();
-        let interval = Some(Duration::from_secs(1_000));
-        let call_at = |seconds| {
-            chores.clock.store(seconds, Ordering::Release);
-            keeper.call(&chores, interval);
-            rounds.recv().unwrap()
-        };
-        assert!(!call_at(0));
-        assert!(!call_at(600));
-        assert!(call_at(1_100), "since the first, not since the last call");
-        assert!(!call_at(1_600));
-        assert!(call_at(2_100));
-        keeper.end();
-        assert!(!keeper.is_running());
+        let kept = Kept::new();
+        assert!(!kept.call_at(0));
+        assert!(!kept.call_at(600));
+        assert!(
+            kept.call_at(1_100),
+            "since the first, not since the last call"
+        );
+        assert!(!kept.call_at(1_600));
+        assert!(kept.call_at(2_100));
+        kept.keeper.end();
+        assert!(!kept.keeper.is_running());
     }
 }

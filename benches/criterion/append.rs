@@ -4,7 +4,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use idjournal::{OnDuplicate, Owner, Store, SyncPolicy};
+use idjournal::{Cache, OnDuplicate, Owner, Store, SyncPolicy};
+use tempfile::TempDir;
 
 use crate::ids::{BATCH, Source};
 use crate::{fill, in_memory, options};
@@ -68,17 +69,23 @@ fn timed(source: &mut Source, count: u64, mut each: impl FnMut(&[u8])) -> Durati
     took
 }
 
+/// A store with one cache whose window is full, and where new IDs come from.
+fn full(directory: &TempDir, policy: SyncPolicy) -> (Store, Cache, Source) {
+    let path = directory.path().join("store");
+    let store = Store::open(path, options(WINDOW, policy)).unwrap();
+    let cache = store.cache("orders").unwrap();
+    let mut source = Source::new(1);
+    fill(&cache, &mut source, FULL);
+    (store, cache, source)
+}
+
 /// So many receipts, and one wait for the last.
 pub(crate) fn batches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("append synced, receipts waited for together");
     for size in [1_u64, 8, 64, 512] {
         group.throughput(Throughput::Elements(size));
         let directory = tempfile::tempdir().unwrap();
-        let options = options(WINDOW, SyncPolicy::Always);
-        let store = Store::open(directory.path().join("store"), options).unwrap();
-        let cache = store.cache("orders").unwrap();
-        let mut source = Source::new(1);
-        fill(&cache, &mut source, FULL);
+        let (_store, cache, mut source) = full(&directory, SyncPolicy::Always);
         group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
             bencher.iter_custom(|count| {
                 let mut took = Duration::ZERO;
@@ -147,11 +154,7 @@ pub(crate) fn transactions(criterion: &mut Criterion) {
     for size in [1_usize, 16, 256, 4_096] {
         group.throughput(Throughput::Elements(size as u64));
         let directory = in_memory();
-        let options = options(WINDOW, SyncPolicy::Manual);
-        let store = Store::open(directory.path().join("store"), options).unwrap();
-        let cache = store.cache("orders").unwrap();
-        let mut source = Source::new(1);
-        fill(&cache, &mut source, FULL);
+        let (store, cache, mut source) = full(&directory, SyncPolicy::Manual);
         group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
             bencher.iter_custom(|count| {
                 let mut took = Duration::ZERO;
