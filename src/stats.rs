@@ -1,8 +1,11 @@
 //! Plain counters that callers read.
 
+use std::time::Duration;
+
 /// What a store has done since it was opened, and how much there is of what now.
 ///
-/// Bytes are bytes of records in the journal unless the name says otherwise.
+/// What is counted per ID is the sum of what the [caches](CacheStats) have counted, dropped ones
+/// included. Bytes are bytes of records in the journal unless the name says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -12,6 +15,24 @@ pub struct Stats {
     pub duplicates: u64,
     /// IDs told "pending".
     pub pending: u64,
+    /// Claims of reservations that were confirmed.
+    pub confirmed: u64,
+    /// Claims of reservations that were released.
+    pub released: u64,
+    /// Claims that were confirmed too late: others had taken the ID.
+    pub leases_lost: u64,
+    /// IDs that later adds pushed out of their windows.
+    pub evicted: u64,
+    /// IDs removed one by one.
+    pub removed: u64,
+    /// IDs ended by a clear or a drop.
+    pub cleared: u64,
+    /// IDs forgotten since a capacity was made smaller, also by the options of this open.
+    pub shrunk: u64,
+    /// IDs passed over for their age.
+    pub expired: u64,
+    /// IDs given the newest place.
+    pub renewed: u64,
     /// Records appended, copies included.
     pub records: u64,
     /// Bytes of those records.
@@ -46,6 +67,15 @@ pub struct Stats {
     pub is_mapped: bool,
     /// Whether the store is stopped by a failure.
     pub is_poisoned: bool,
+    /// Milliseconds that recovery took; [`Store::recovery`](crate::Store::recovery) says more.
+    pub recovery_milliseconds: u64,
+    /// Bytes that recovery wrote again, since no mark covered them.
+    pub recovery_rewritten_bytes: u64,
+    /// Whether the journal ended in something that is no record.
+    pub recovery_found_tail: bool,
+    /// Milliseconds by which the clock was ahead of the newest time in the journal at open;
+    /// negative if behind.
+    pub clock_ahead_milliseconds: i64,
 }
 
 impl Stats {
@@ -53,9 +83,22 @@ impl Stats {
     pub fn appended_bytes(&self) -> u64 {
         self.record_bytes + self.header_bytes
     }
+
+    /// How many records one sync made durable, on average; none before the first.
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "an average needs no more than 53 bits"
+    )]
+    pub fn records_per_sync(&self) -> Option<f64> {
+        (self.syncs > 0).then(|| self.records as f64 / self.syncs as f64)
+    }
 }
 
-/// What one cache holds.
+/// What one cache holds, and what it has done.
+///
+/// `len`, `capacity`, `added`, `last_ordinal`, `live_bytes` and `oldest_age` are true over
+/// restarts. The others count from the open of the store on, or from the first use of the address
+/// since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheStats {
@@ -69,4 +112,103 @@ pub struct CacheStats {
     pub claims: u64,
     /// Bytes of the records of what it remembers.
     pub live_bytes: u64,
+    /// IDs told "added" ever, in earlier lives of the store too, where a renewal counts as one.
+    pub added: u64,
+    /// IDs told "duplicate".
+    pub duplicates: u64,
+    /// IDs told "pending".
+    pub pending: u64,
+    /// Claims of reservations that were confirmed.
+    pub confirmed: u64,
+    /// Claims of reservations that were released.
+    pub released: u64,
+    /// Claims that were confirmed too late: others had taken the ID.
+    pub leases_lost: u64,
+    /// IDs that later adds pushed out of the window.
+    pub evicted: u64,
+    /// IDs removed one by one.
+    pub removed: u64,
+    /// IDs ended by a clear or a drop.
+    pub cleared: u64,
+    /// IDs forgotten since the capacity was made smaller, also by the options of this open.
+    pub shrunk: u64,
+    /// IDs passed over for their age.
+    pub expired: u64,
+    /// IDs given the newest place.
+    pub renewed: u64,
+    /// How old the oldest ID is that it remembers.
+    pub oldest_age: Option<Duration>,
+    /// How old the ID was that was last pushed out by a later add: how far back in time the window
+    /// reaches.
+    pub age_at_last_eviction: Option<Duration>,
+}
+
+/// What an address has counted beside what its ordinals say.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) duplicates: u64,
+    pub(crate) pending: u64,
+    pub(crate) confirmed: u64,
+    pub(crate) released: u64,
+    pub(crate) leases_lost: u64,
+    pub(crate) evicted: u64,
+    pub(crate) removed: u64,
+    pub(crate) cleared: u64,
+    pub(crate) shrunk: u64,
+    pub(crate) expired: u64,
+    pub(crate) renewed: u64,
+    /// Adds that got no ordinal that is still counted on: at capacity 0, and in memory only those
+    /// before a drop.
+    pub(crate) unplaced: u64,
+    /// How old the ID was that was last pushed out.
+    pub(crate) evicted_age: Duration,
+}
+
+impl Counts {
+    /// Adds what another address has counted.
+    pub(crate) fn sum(&mut self, other: &Counts) {
+        self.duplicates += other.duplicates;
+        self.pending += other.pending;
+        self.confirmed += other.confirmed;
+        self.released += other.released;
+        self.leases_lost += other.leases_lost;
+        self.evicted += other.evicted;
+        self.removed += other.removed;
+        self.cleared += other.cleared;
+        self.shrunk += other.shrunk;
+        self.expired += other.expired;
+        self.renewed += other.renewed;
+        self.unplaced += other.unplaced;
+    }
+
+    /// Writes itself into the figures of a store.
+    pub(crate) fn tell_store(&self, stats: &mut Stats) {
+        stats.duplicates = self.duplicates;
+        stats.pending = self.pending;
+        stats.confirmed = self.confirmed;
+        stats.released = self.released;
+        stats.leases_lost = self.leases_lost;
+        stats.evicted = self.evicted;
+        stats.removed = self.removed;
+        stats.cleared = self.cleared;
+        stats.shrunk = self.shrunk;
+        stats.expired = self.expired;
+        stats.renewed = self.renewed;
+    }
+
+    /// Writes itself into the figures of a cache.
+    pub(crate) fn tell_cache(&self, stats: &mut CacheStats) {
+        stats.duplicates = self.duplicates;
+        stats.pending = self.pending;
+        stats.confirmed = self.confirmed;
+        stats.released = self.released;
+        stats.leases_lost = self.leases_lost;
+        stats.evicted = self.evicted;
+        stats.removed = self.removed;
+        stats.cleared = self.cleared;
+        stats.shrunk = self.shrunk;
+        stats.expired = self.expired;
+        stats.renewed = self.renewed;
+        stats.age_at_last_eviction = (self.evicted > 0).then_some(self.evicted_age);
+    }
 }

@@ -137,8 +137,8 @@ fn capacity_zero_keeps_nothing_and_counts_on() {
     assert_eq!(cache.add(1, b"a", &[], Ticks(1), 56), Ordinal(1));
     assert_eq!(cache.add(1, b"a", &[], Ticks(1), 56), Ordinal(2));
     assert_eq!(
-        (cache.len(), cache.eviction_bytes(), cache.heap_bytes()),
-        (0, 0, 0)
+        (cache.len(), cache.leaving(), cache.heap_bytes()),
+        (0, None, 0)
     );
 }
 

@@ -113,6 +113,13 @@ impl Chunk {
         self.place(offset).map(|place| place.record_bytes())
     }
 
+    /// The bytes of the record at `offset`, and when it was added, if it is live.
+    #[inline]
+    pub(super) fn leaving(&self, offset: usize) -> Option<(u64, Ticks)> {
+        let place = self.place(offset)?;
+        Some((place.record_bytes(), self.time_of(*place)))
+    }
+
     /// Whether the place at `offset` is live and holds `id`.
     #[inline]
     pub(super) fn holds(&self, offset: usize, hash: u32, id: &[u8]) -> bool {
@@ -238,11 +245,10 @@ impl Chunk {
         }
     }
 
+    #[inline]
     fn time_of(&self, place: Place) -> Ticks {
-        {
-            let since_base = u64::from(place.time).saturating_mul(1 << self.time_shift);
-            Ticks(self.base_time.saturating_add(since_base))
-        }
+        let since_base = u64::from(place.time).saturating_mul(1 << self.time_shift);
+        Ticks(self.base_time.saturating_add(since_base))
     }
 
     /// Appends ID and value to the bytes; gives where they begin.

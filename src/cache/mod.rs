@@ -50,6 +50,15 @@ pub(crate) struct Remembered<'a> {
     pub(crate) record_bytes: u64,
 }
 
+/// The ID that the next add pushes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leaving {
+    /// Bytes of its record.
+    pub(crate) bytes: u64,
+    /// When it was added.
+    pub(crate) time: Ticks,
+}
+
 /// What went at once, and its memory, to be dropped where nobody waits for a lock.
 #[derive(Debug, Default)]
 #[must_use]
@@ -168,14 +177,13 @@ impl Cache {
         Ordinal(self.last.saturating_add(1).max(self.floor))
     }
 
-    /// Bytes of the record of the ID that the next add pushes out; 0 if it pushes out none.
+    /// The ID that the next add pushes out, if it does.
     #[inline]
-    pub(crate) fn eviction_bytes(&self) -> u64 {
+    pub(crate) fn leaving(&self) -> Option<Leaving> {
         let leaving = self.next().0.saturating_sub(self.capacity);
-        self.chunks
-            .get(leaving)
-            .and_then(|(chunk, at)| chunk.record_bytes(at))
-            .unwrap_or(0)
+        let (chunk, at) = self.chunks.get(leaving)?;
+        let (bytes, time) = chunk.leaving(at)?;
+        Some(Leaving { bytes, time })
     }
 
     /// Remembers `id`, which is not live, at the [next](Cache::next) ordinal.

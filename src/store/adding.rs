@@ -2,7 +2,7 @@
 //! address.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use crate::error::Result;
 use crate::ids::{Ordinal, Owner, Position};
@@ -65,16 +65,19 @@ impl Shared {
         self.check()?;
         self.check_id(id)?;
         let hash = self.hash(id);
-        let placed = self.with_room(Purpose::Ordinary, || {
+        self.with_room(Purpose::Ordinary, || {
             let mut state = address.state.lock();
             if state.cache.capacity() == 0 {
+                state.figures.count().unplaced += 1;
                 return Ok(((Outcome::Added, None), false));
             }
             if let Some(ordinal) = state.cache.find(hash, id) {
+                state.figures.count().duplicates += 1;
                 let position = self.unsynced(&state, ordinal);
                 return Ok(((Outcome::Duplicate(state.seen(ordinal)), position), false));
             }
             if let Some(owner) = self.holder(&state, hash, id) {
+                state.figures.count().pending += 1;
                 return Ok(((Outcome::Pending(owner), None), false));
             }
             let (appended, _) = self.record(address, &mut state, (hash, id), Purpose::Ordinary)?;
@@ -82,17 +85,7 @@ impl Shared {
             let position = appended.map(|appended| appended.end);
             let is_owing = appended.is_some_and(|appended| appended.is_owing);
             Ok(((Outcome::Added, position), is_owing))
-        })?;
-        self.count(match placed.0 {
-            Outcome::Added => &self.counters.added,
-            Outcome::Duplicate(_) => &self.counters.duplicates,
-            Outcome::Pending(_) => &self.counters.pending,
-        });
-        Ok(placed)
-    }
-
-    pub(crate) fn count(&self, counter: &AtomicU64) {
-        counter.fetch_add(1, Ordering::Relaxed);
+        })
     }
 
     /// The position that an answer about a recorded ID waits for.
@@ -150,7 +143,9 @@ impl Shared {
     ) -> std::result::Result<(Option<Appended>, Ordinal), Refused> {
         let time = self.now();
         let Some(journal) = &self.journal else {
-            let ordinal = state.cache.add(hash, id, &[], time, id.len() as u64);
+            let leaving = state.cache.leaving();
+            let of_add = (time, id.len() as u64);
+            let ordinal = state.remember((hash, id), &[], of_add, leaving);
             self.begun(state);
             return Ok((None, ordinal));
         };
@@ -166,10 +161,11 @@ impl Shared {
             value: None,
             id,
         };
-        let evicted = signed(state.cache.eviction_bytes());
+        let leaving = state.cache.leaving();
+        let evicted = leaving.map_or(0, |leaving| signed(leaving.bytes));
         let base = state.base.segment();
         let appended = journal.append_add(&add, &mut state.base, purpose, -evicted)?;
-        state.cache.add(hash, id, &[], time, appended.bytes);
+        state.remember((hash, id), &[], (time, appended.bytes), leaving);
         if state.base.segment() != base {
             state.begins_segment(ordinal);
         }

@@ -7,6 +7,7 @@ use crate::claim::Claims;
 use crate::facade::{Mutex, MutexGuard};
 use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
 use crate::journal::Base;
+use crate::store::figures::Figures;
 
 /// An address in one of its two namespaces.
 pub(crate) struct Address {
@@ -33,6 +34,8 @@ pub(crate) struct AddressState {
     pub(crate) incarnation: u32,
     /// Where the last record about it ends.
     pub(crate) last_change: Position,
+    /// What it has counted.
+    pub(crate) figures: Figures,
 }
 
 /// The definition of an address on disk.
@@ -96,6 +99,7 @@ impl AddressState {
             by_call: false,
             incarnation: 0,
             last_change: Position::default(),
+            figures: Figures::default(),
         }
     }
 

@@ -29,6 +29,7 @@ impl Shared {
             };
             let (Some(journal), Some(number)) = (&self.journal, state.number) else {
                 state.cache.remove(ordinal);
+                state.figures.count().removed += 1;
                 return Ok(((true, None), false));
             };
             let freed = state
@@ -43,6 +44,7 @@ impl Shared {
             let live = |_| -signed(freed);
             let appended = journal.append(&record, Standing::Alone, Purpose::Freeing, live)?;
             state.cache.remove(ordinal);
+            state.figures.count().removed += 1;
             state.last_change = appended.end;
             Ok(((true, Some(appended.end)), appended.is_owing))
         })
@@ -67,6 +69,7 @@ impl Shared {
             let floor = Ordinal(state.cache.last().0 + 1);
             let (Some(journal), Some(number)) = (&self.journal, state.number) else {
                 forgotten = Some(state.cache.forget_below(floor));
+                state.figures.cleared(count);
                 return Ok(((count, None), false));
             };
             let freed = state.cache.live_bytes();
@@ -78,6 +81,7 @@ impl Shared {
             let live = |_| -signed(freed);
             let appended = journal.append(&record, Standing::Alone, Purpose::Freeing, live)?;
             forgotten = Some(state.cache.forget_below(floor));
+            state.figures.cleared(count);
             state.forgot(floor, appended.end);
             let end = Some(appended.end).filter(|_| !mutant::is(Mutant::ClearNotSynced));
             Ok(((count, end), appended.is_owing))
@@ -123,6 +127,8 @@ impl Shared {
                 let Some(dropped) = state.dropped() else {
                     continue;
                 };
+                let ended = state.cache.len();
+                state.figures.cleared(ended);
                 forgotten.push(state.cache.forget_below(dropped.floor));
                 forgotten.push(state.cache.set_capacity(self.options.new_capacity()));
                 state.forgot(dropped.floor, appended.end);
@@ -166,7 +172,9 @@ impl Shared {
                 forgotten = Some(state.cache.set_capacity(capacity));
                 state.by_call = by_call;
                 self.begun(&mut state);
-                return Ok(((before.2 - state.cache.len(), None), false));
+                let count = before.2 - state.cache.len();
+                state.figures.shrunk(count);
+                return Ok(((count, None), false));
             };
             let appended = self.define_capacity(address, &mut state, capacity, by_call)?;
             let gone = state.cache.set_capacity(capacity);
@@ -177,6 +185,7 @@ impl Shared {
             let floor = state.cache.floor();
             state.forgot(floor, appended.end);
             let count = before.2 - state.cache.len();
+            state.figures.shrunk(count);
             Ok(((count, Some(appended.end)), appended.is_owing))
         });
         drop(forgotten);
@@ -246,8 +255,12 @@ impl AddressState {
     /// Forgets everything but claims, in a store that is in memory only.
     fn end(&mut self, capacity: u64) {
         let claims = std::mem::take(&mut self.claims);
+        let mut figures = std::mem::take(&mut self.figures);
+        figures.cleared(self.cache.len());
+        figures.count().unplaced += self.cache.last().0;
         *self = AddressState {
             claims,
+            figures,
             ..AddressState::new(capacity)
         };
     }

@@ -3,6 +3,7 @@
 mod adding;
 mod address;
 mod extras;
+mod figures;
 mod forgetting;
 mod handle;
 mod living;

@@ -48,6 +48,7 @@ fn without_journal(options: Options, lock: Option<Box<dyn StorageLock>>) -> Begi
         extras: Extras::default(),
         carrier: Carrier::default(),
         caches: 0,
+        added_before: 0,
         lock,
     }
 }
@@ -204,6 +205,7 @@ fn assemble(
         live_bytes += restore(&registry, &options, number, found);
     }
     registry.restored();
+    let added_before = registry.last_ordinals();
     let parts = Parts {
         directory,
         store_file: OpenStoreFile::new(store.0, store.1),
@@ -232,6 +234,7 @@ fn assemble(
         extras,
         carrier,
         caches: report.caches,
+        added_before,
         lock,
     };
     Ok((begin, report))

@@ -94,7 +94,8 @@ impl Store {
         found
     }
 
-    /// What the store has done since it was opened, and how much there is of what.
+    /// What the store has done since it was opened, and how much there is of what. It asks every
+    /// address for its part.
     ///
     /// # Examples
     ///
@@ -110,14 +111,16 @@ impl Store {
     /// ```
     pub fn stats(&self) -> Stats {
         let shared = self.shared();
-        let read = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let report = self.recovery();
         let mut stats = Stats {
-            added: read(&shared.counters.added),
-            duplicates: read(&shared.counters.duplicates),
-            pending: read(&shared.counters.pending),
-            caches: read(&shared.counters.caches),
+            caches: shared.caches.load(Ordering::Relaxed),
+            recovery_milliseconds: report.took_milliseconds,
+            recovery_rewritten_bytes: report.rewritten_bytes,
+            recovery_found_tail: report.tail.is_some(),
+            clock_ahead_milliseconds: report.clock_ahead_milliseconds,
             ..Stats::default()
         };
+        shared.sum_figures(&mut stats);
         if let Some(journal) = &shared.journal {
             let (counts, sizes) = (journal.counts(), journal.sizes());
             stats.records = counts.records;

@@ -158,7 +158,7 @@ impl Cache {
         self.address.namespace
     }
 
-    /// What this cache holds.
+    /// What this cache holds, and what it has done.
     ///
     /// # Examples
     ///
@@ -173,14 +173,8 @@ impl Cache {
     /// # }
     /// ```
     pub fn stats(&self) -> CacheStats {
-        let state = self.address.state.lock();
-        CacheStats {
-            len: state.cache.len(),
-            capacity: state.cache.capacity(),
-            last_ordinal: state.cache.last().0,
-            claims: state.claims.len() as u64,
-            live_bytes: state.cache.live_bytes(),
-        }
+        let now = self.handle.shared.now();
+        self.address.state.lock().cache_stats(now)
     }
 }
 

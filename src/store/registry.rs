@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::facade::Mutex;
 use crate::ids::{Namespace, SegmentNumber};
 use crate::store::address::Address;
+use crate::store::figures::Gone;
 
 type Key = (Namespace, Box<[u8]>);
 
@@ -19,6 +20,8 @@ type Key = (Namespace, Box<[u8]>);
 #[derive(Default)]
 pub(crate) struct Registry {
     inner: Mutex<Inner>,
+    /// What addresses have counted that it let go.
+    pub(crate) gone: Gone,
 }
 
 #[derive(Default)]
@@ -158,6 +161,9 @@ impl Registry {
                 inner.free_numbers.push(number);
                 inner.used_numbers -= 1;
             }
+            if inner.is_named(&address) {
+                self.gone.take(&state);
+            }
             drop(state);
             inner.forget_name(&address);
         }
@@ -183,6 +189,7 @@ impl Registry {
             inner.free_numbers.push(number);
             inner.used_numbers -= 1;
         }
+        self.gone.take(&state);
         drop(state);
         inner
             .by_name
@@ -208,6 +215,13 @@ impl Registry {
             .collect()
     }
 
+    /// The last ordinals of all addresses, summed up.
+    pub(crate) fn last_ordinals(&self) -> u64 {
+        let inner = self.inner.lock();
+        let last = |address: &Arc<Address>| address.state.lock().cache.last().0;
+        inner.by_name.values().map(last).fold(0, u64::wrapping_add)
+    }
+
     /// All addresses that have a number, if they are no more than `max`.
     pub(crate) fn few_numbered(&self, max: usize) -> Option<Vec<Arc<Address>>> {
         let inner = self.inner.lock();
@@ -228,11 +242,17 @@ impl Registry {
 }
 
 impl Inner {
-    /// Takes out the name of `address`, unless it stands for another one by now.
-    fn forget_name(&mut self, address: &Arc<Address>) {
+    /// Whether its name stands for `address`, not for another one by now.
+    fn is_named(&self, address: &Arc<Address>) -> bool {
         let key = (address.namespace, address.name.clone());
         let named = self.by_name.get(&key);
-        if named.is_some_and(|named| Arc::ptr_eq(named, address)) {
+        named.is_some_and(|named| Arc::ptr_eq(named, address))
+    }
+
+    /// Takes out the name of `address`, unless it stands for another one by now.
+    fn forget_name(&mut self, address: &Arc<Address>) {
+        if self.is_named(address) {
+            let key = (address.namespace, address.name.clone());
             self.by_name.remove(&key);
         }
     }

@@ -69,10 +69,12 @@ impl Reservation {
                 return Ok(((Taken::Claimed(None), None), false));
             }
             if let Some(ordinal) = state.cache.find(hash, id) {
+                state.figures.count().duplicates += 1;
                 let position = shared.unsynced(&state, ordinal);
                 return Ok(((Taken::Known(state.seen(ordinal)), position), false));
             }
             if let Some(owner) = shared.holder(&state, hash, id) {
+                state.figures.count().pending += 1;
                 return Ok(((Taken::Pending(owner), None), false));
             }
             if let Some(journal) = &shared.journal {
@@ -109,14 +111,8 @@ impl Reservation {
                 id: Box::from(id),
                 token,
             }),
-            Taken::Known(seen) => {
-                shared.count(&shared.counters.duplicates);
-                Reserve::Duplicate(shared.receipt(Ok(seen), position))
-            }
-            Taken::Pending(owner) => {
-                shared.count(&shared.counters.pending);
-                Reserve::Pending(owner)
-            }
+            Taken::Known(seen) => Reserve::Duplicate(shared.receipt(Ok(seen), position)),
+            Taken::Pending(owner) => Reserve::Pending(owner),
         })
     }
 
@@ -178,6 +174,9 @@ impl Reservation {
             return Receipt::failed(error);
         }
         let Some(token) = self.token else {
+            let mut state = self.address.state.lock();
+            let counts = state.figures.count();
+            (counts.confirmed, counts.unplaced) = (counts.confirmed + 1, counts.unplaced + 1);
             return shared.receipt(Ok(Confirmed::Recorded), None);
         };
         let placed = shared.with_room(Purpose::Within, || {
@@ -187,15 +186,19 @@ impl Reservation {
                 .get(self.hash, &self.id)
                 .filter(|claim| claim.token == token);
             let Some(claim) = claim else {
+                state.figures.count().leases_lost += 1;
                 return Ok(((Confirmed::LeaseLost, None), false));
             };
             if state.cache.capacity() == 0 {
                 shared.unclaim(&mut state, self.hash, &self.id, token);
+                let counts = state.figures.count();
+                (counts.confirmed, counts.unplaced) = (counts.confirmed + 1, counts.unplaced + 1);
                 return Ok(((Confirmed::Recorded, None), false));
             }
             let purpose = Purpose::Claimed(claim.journal_bytes);
             let (appended, _) =
                 shared.record(&self.address, &mut state, (self.hash, &self.id), purpose)?;
+            state.figures.count().confirmed += 1;
             // What was set aside went into the record.
             state.claims.settle(self.hash, &self.id, token);
             let is_owing = appended.is_some_and(|appended| appended.is_owing);
@@ -207,9 +210,6 @@ impl Reservation {
         match placed {
             Ok((confirmed, position)) => {
                 self.token = None;
-                if confirmed == Confirmed::Recorded {
-                    shared.count(&shared.counters.added);
-                }
                 shared.receipt(Ok(confirmed), position)
             }
             Err(error) => Receipt::failed(error),
@@ -296,7 +296,9 @@ impl Drop for Reservation {
         let shared = &self.handle.shared;
         if let (Some(token), Ok(())) = (self.token, shared.check_process()) {
             let mut state = self.address.state.lock();
-            shared.unclaim(&mut state, self.hash, &self.id, token);
+            if shared.unclaim(&mut state, self.hash, &self.id, token) {
+                state.figures.count().released += 1;
+            }
         }
     }
 }

@@ -175,12 +175,14 @@ impl Transaction {
                     };
                     let bytes = element_bytes(count, &self.element(change, 0));
                     let id = self.gathered.id(start, end);
-                    state.cache.add(hash, id, &[], time, bytes);
+                    let leaving = state.cache.leaving();
+                    state.remember((hash, id), &[], (time, bytes), leaving);
                     self.handle.shared.begun(state);
                 }
                 Settled::Remove { address, ordinal } => {
                     if let Some(state) = states.get_mut(address) {
                         state.cache.remove(ordinal);
+                        state.figures.count().removed += 1;
                     }
                 }
             }

@@ -38,22 +38,16 @@ pub(crate) struct Shared {
     pub(crate) rooms: AtomicU64,
     pub(crate) keeper: Keeper,
     pub(crate) report: OnceLock<RecoveryReport>,
-    pub(crate) counters: Counters,
+    /// How many caches exist.
+    pub(crate) caches: AtomicU64,
+    /// Adds that the addresses had seen before this life.
+    pub(crate) added_before: u64,
     tokens: AtomicU64,
     is_closed: AtomicBool,
     /// What came of closing, once it is done.
     closed: Mutex<Option<Result<()>>>,
     last_sync: Mutex<Duration>,
     lock: Mutex<Option<Box<dyn StorageLock>>>,
-}
-
-/// What is counted at the one point where it is answered.
-#[derive(Default)]
-pub(crate) struct Counters {
-    pub(crate) added: AtomicU64,
-    pub(crate) duplicates: AtomicU64,
-    pub(crate) pending: AtomicU64,
-    pub(crate) caches: AtomicU64,
 }
 
 /// What a store begins with, as `open` has put it together.
@@ -67,6 +61,8 @@ pub(crate) struct Begin {
     pub(crate) carrier: Carrier,
     /// How many caches exist.
     pub(crate) caches: u64,
+    /// Adds that the addresses have seen.
+    pub(crate) added_before: u64,
     pub(crate) lock: Option<Box<dyn StorageLock>>,
 }
 
@@ -86,10 +82,8 @@ impl Shared {
             rooms: AtomicU64::new(0),
             keeper: Keeper::default(),
             report: OnceLock::new(),
-            counters: Counters {
-                caches: AtomicU64::new(begin.caches),
-                ..Counters::default()
-            },
+            caches: AtomicU64::new(begin.caches),
+            added_before: begin.added_before,
             tokens: AtomicU64::new(1),
             is_closed: AtomicBool::new(false),
             closed: Mutex::new(None),
@@ -122,7 +116,7 @@ impl Shared {
     pub(crate) fn begun(&self, state: &mut AddressState) {
         if !state.is_begun {
             state.is_begun = true;
-            self.counters.caches.fetch_add(1, Ordering::Relaxed);
+            self.caches.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -130,7 +124,7 @@ impl Shared {
     pub(crate) fn ended(&self, state: &mut AddressState) {
         if state.is_begun {
             state.is_begun = false;
-            self.counters.caches.fetch_sub(1, Ordering::Relaxed);
+            self.caches.fetch_sub(1, Ordering::Relaxed);
         }
     }
 

@@ -111,8 +111,14 @@ impl Transaction {
             let mut state = cache.address.state.lock();
             let outcome = self.sight(&state, at, hash, id);
             let position = match outcome {
-                Outcome::Duplicate(seen) => shared.unsynced(&state, seen.ordinal),
-                Outcome::Pending(_) => None,
+                Outcome::Duplicate(seen) => {
+                    state.figures.count().duplicates += 1;
+                    shared.unsynced(&state, seen.ordinal)
+                }
+                Outcome::Pending(_) => {
+                    state.figures.count().pending += 1;
+                    None
+                }
                 Outcome::Added if state.cache.capacity() == 0 => None,
                 Outcome::Added => {
                     self.gather(&mut state, at, hash, id)?;
