@@ -356,12 +356,12 @@ impl Journal {
 
     /// How many bytes may be looked at to carry at pace.
     pub(crate) fn owed(&self) -> u64 {
-        let inner = self.inner.lock();
-        if inner.writer.is_some() {
-            inner.space.owed()
-        } else {
-            0
+        let mut inner = self.inner.lock();
+        if inner.writer.is_none() {
+            return 0;
         }
+        let used = inner.used_bytes();
+        inner.space.still_owed(used, self.segment_bytes)
     }
 
     /// So many bytes of the oldest segment were looked at, and so many of them carried.

@@ -144,6 +144,13 @@ impl Space {
         self.may_look = self.may_look.saturating_add(bytes.saturating_mul(4));
     }
 
+    /// How many bytes may be looked at while `used` bytes are in use: a release may have left little
+    /// that is dead, however much was owed before it.
+    pub(crate) fn still_owed(&mut self, used: u64, segment_bytes: u64) -> u64 {
+        self.appended(0, used, segment_bytes);
+        self.owed()
+    }
+
     /// How many bytes may be looked at now; 0 when carrying is at pace.
     pub(crate) fn owed(&self) -> u64 {
         if self.may_carry <= 0 {
@@ -201,6 +208,15 @@ mod tests {
         assert_eq!(space.owed(), 0, "no live byte may be carried");
         space.appended(64, 4000, 1024);
         assert_eq!(space.owed(), 412);
+    }
+
+    #[test]
+    fn nothing_is_owed_any_more_once_a_release_has_left_less_than_a_segment_dead() {
+        let mut space = Space::new(500, 0);
+        space.appended(2000, 3500, 1024);
+        assert_eq!(space.still_owed(3500, 1024), 8000);
+        assert_eq!(space.still_owed(1524, 1024), 0);
+        assert_eq!(space.still_owed(3500, 1024), 0, "it does not come back");
     }
 
     #[test]
