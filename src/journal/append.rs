@@ -3,6 +3,8 @@
 //! A call here never makes or takes a slot by itself: where there is no room it says so, and the
 //! caller, after it has let go of its address, makes room and comes again.
 
+use std::sync::atomic::Ordering;
+
 use crate::error::{Cause, Error};
 use crate::format::record_bytes_max;
 use crate::ids::{Ordinal, Position, SegmentNumber};
@@ -273,6 +275,19 @@ impl Inner {
         Ok(())
     }
 
+    /// Whether so much is owed that who appends can no longer leave it to the keeper.
+    ///
+    /// It syncs for some milliseconds before a segment is released, and whoever waited for it would
+    /// wait as long: not before the room ahead comes to its end and nothing is free, or a whole
+    /// segment was appended meanwhile.
+    fn is_behind(&self, journal: &Journal, owed: u64) -> bool {
+        let segment_bytes = journal.segment_bytes;
+        let rest = self.writer.as_ref().map_or(0, SegmentWriter::room);
+        let is_near_the_end = self.next.is_none() || rest < segment_bytes / 2;
+        let is_short = is_near_the_end && self.ring.free_count(segment_bytes) == 0;
+        owed > 4 * segment_bytes || is_short && owed > segment_bytes / 2
+    }
+
     /// Makes `next` the active segment.
     pub(super) fn begin(&mut self, journal: &Journal, next: super::Next, end: u64) {
         let link = &next.link;
@@ -321,6 +336,10 @@ impl Inner {
         }
         let owed = self.space.owed();
         let is_owing = self.next.is_none() || owed > journal.owed_at_ease();
+        if is_owing {
+            let is_behind = self.is_behind(journal, owed);
+            journal.is_behind.store(is_behind, Ordering::Relaxed);
+        }
         Ok(Appended {
             end,
             bytes,
@@ -342,9 +361,9 @@ impl Journal {
         (self.segment_bytes / 64).min(64 << 10)
     }
 
-    /// Whether so much is owed that the calls must do it themselves.
+    /// Whether so much was owed after an append that was owing that the calls must do it
+    /// themselves.
     pub(crate) fn is_behind(&self) -> bool {
-        let inner = self.inner.lock();
-        inner.writer.is_some() && inner.space.owed() > self.segment_bytes / 2
+        self.is_behind.load(Ordering::Relaxed)
     }
 }

@@ -14,6 +14,7 @@ mod slots;
 mod space;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::clock::{Entropy, Timeline};
 use crate::commit::{Commit, SyncAll};
@@ -64,6 +65,8 @@ pub(crate) struct Journal {
     /// The process that opened it; a forked child must not write to the same segments.
     origin: Origin,
     inner: Mutex<Inner>,
+    /// Whether the calls must see to what is owed, as the last append found that was owing.
+    is_behind: AtomicBool,
 }
 
 /// What the append lock guards.
@@ -139,6 +142,7 @@ impl Journal {
                 counts: Counts::default(),
                 is_closed: false,
             }),
+            is_behind: AtomicBool::new(false),
         }
     }
 
