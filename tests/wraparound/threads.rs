@@ -1,9 +1,14 @@
-//! Space while many threads find no room at the same moment.
+//! Space while many threads find no room at the same moment, and while the keeper is slow.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
+use std::time::Duration;
 
-use idjournal::{Options, Store};
+use idjournal::{MemoryStorage, Options, Store, SyncPolicy};
+
+use crate::support::open;
+use crate::support::watched::Watched;
 
 const THREADS: u64 = 24;
 const ADDS: u64 = 300;
@@ -38,4 +43,58 @@ fn threads_that_find_no_room_together_make_one_segment_not_one_each() {
         let slots = most_slots.into_inner();
         assert!(slots <= allowed, "{slots} slots, allowed are {allowed}");
     }
+}
+
+/// The keeper syncs before it releases a segment: for milliseconds, and here until it is let go.
+#[test]
+fn adds_go_on_while_the_keeper_syncs_as_long_as_there_is_room_ahead() {
+    const BYTES: u64 = 64 << 10;
+    let storage = Watched::new(MemoryStorage::new());
+    let options = Options::default()
+        .segment_bytes(BYTES)
+        .id_cache_size(200)
+        .sync_policy(SyncPolicy::Manual);
+    let store = open(storage.clone(), options).unwrap();
+    let cache = store.cache("orders").unwrap();
+    let mut numbers = 0_u64..;
+    let mut add = move || {
+        cache
+            .add(format!("{:036}", numbers.next().unwrap()))
+            .unwrap()
+    };
+    // Until the keeper has just released a segment of a ring that goes round, and is done.
+    let mut before = 0;
+    for _ in 0..100_000 {
+        let _ = add();
+        let released = store.stats().segments_released;
+        if released > before.max(3) {
+            break;
+        }
+        before = released;
+    }
+    assert!(before >= 3, "{:?}", store.stats());
+    store.sync().wait().unwrap();
+    storage.hold_the_keeper(true);
+    let (sender, progress) = channel();
+    let adding = thread::spawn(move || {
+        // The rest of the active segment, and most of the next one.
+        for number in 0..1_500 {
+            let _ = add();
+            sender.send(number).unwrap();
+        }
+    });
+    let mut last = None;
+    let stopped = loop {
+        match progress.recv_timeout(Duration::from_secs(20)) {
+            Ok(number) => last = Some(number),
+            Err(error) => break error,
+        }
+    };
+    storage.hold_the_keeper(false);
+    assert_eq!(
+        stopped,
+        RecvTimeoutError::Disconnected,
+        "stuck after {last:?}"
+    );
+    adding.join().unwrap();
 }
