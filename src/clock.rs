@@ -98,7 +98,7 @@ impl Entropy for SystemEntropy {
 #[derive(Clone)]
 pub(crate) struct Timeline {
     clock: Arc<dyn Clock>,
-    start: Ticks,
+    start: Duration,
     start_monotonic: Duration,
     /// The newest time that was told, in ticks.
     newest: Arc<AtomicU64>,
@@ -107,11 +107,11 @@ pub(crate) struct Timeline {
 impl Timeline {
     /// Begins at the wall clock or at `newest`, whichever is later.
     pub(crate) fn begin(clock: Arc<dyn Clock>, newest: Ticks) -> Timeline {
-        let wall = ticks(clock.wall());
+        let wall = clock.wall();
         let start_monotonic = clock.monotonic();
         Timeline {
             clock,
-            start: wall.max(newest),
+            start: wall.max(since_epoch(newest)),
             start_monotonic,
             newest: Arc::default(),
         }
@@ -119,7 +119,7 @@ impl Timeline {
 
     pub(crate) fn now(&self) -> Ticks {
         let elapsed = self.monotonic().saturating_sub(self.start_monotonic);
-        let now = self.start.0.saturating_add(ticks(elapsed).0);
+        let now = ticks(self.start.saturating_add(elapsed)).0;
         // A clock of the user's may go back all the same. Once a tick at most this is written.
         let newest = self.newest.load(Ordering::Relaxed);
         if now > newest {
@@ -133,9 +133,15 @@ impl Timeline {
     }
 }
 
+fn since_epoch(time: Ticks) -> Duration {
+    let (seconds, part) = (time.0 / TICKS_PER_SECOND, time.0 % TICKS_PER_SECOND);
+    Duration::from_secs(seconds) + Duration::from_millis(part * Ticks::MILLISECONDS)
+}
+
+const TICKS_PER_SECOND: u64 = 1000 / Ticks::MILLISECONDS;
+
 /// A duration as ticks, rounded down.
 pub(crate) fn ticks(duration: Duration) -> Ticks {
-    const TICKS_PER_SECOND: u64 = 1000 / Ticks::MILLISECONDS;
     const NANOSECONDS_PER_TICK: u32 = 1_000_000_000 / 100;
     let part = u64::from(duration.subsec_nanos() / NANOSECONDS_PER_TICK);
     Ticks(

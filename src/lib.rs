@@ -83,7 +83,9 @@ pub use format::{
 pub use ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Slot, Ticks};
 pub use options::{ID_CACHE_SIZE, Options};
 pub use receipt::Receipt;
-pub use recovery::{CapacityChange, Progress, RecoveryReport, SegmentReport, TailReport};
+pub use recovery::{
+    AgeChange, CapacityChange, Progress, RecoveryReport, SegmentReport, TailReport,
+};
 pub use stats::{CacheStats, Stats};
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageFile, StorageLock, Writes};
 pub use store::{

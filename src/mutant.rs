@@ -66,6 +66,11 @@ pub enum Mutant {
     LazyCarrying = 50,
     FirstNotNamed = 51,
     ReachTooShort = 52,
+    FloorNotCarried = 53,
+    AgeRevives = 54,
+    RenewIsNoBase = 55,
+    ValueNotCarried = 56,
+    ExpiresATickLate = 57,
 }
 
 #[cfg(idjournal_mutants)]

@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::{Clock, Entropy, SystemClock, SystemEntropy};
+use crate::clock::{Clock, Entropy, SystemClock, SystemEntropy, ticks};
 use crate::error::{Error, Result};
 use crate::format;
+use crate::ids::Ticks;
 use crate::storage::Writes;
 use crate::sync_policy::SyncPolicy;
 
@@ -31,6 +32,8 @@ pub const ID_CACHE_SIZE: u64 = 20_000;
 #[derive(Clone)]
 pub struct Options {
     pub(crate) id_cache_size: Option<u64>,
+    /// In ticks; 0 is none.
+    pub(crate) max_age: Option<u64>,
     pub(crate) persistence: bool,
     pub(crate) end_stored_ids: bool,
     pub(crate) sync_policy: SyncPolicy,
@@ -51,10 +54,19 @@ pub(crate) struct Limits {
     pub(crate) addresses: u32,
 }
 
+/// The settings of an address for which no call has said anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fresh {
+    pub(crate) capacity: u64,
+    /// In ticks; 0 is none.
+    pub(crate) max_age: u64,
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
             id_cache_size: None,
+            max_age: None,
             persistence: true,
             end_stored_ids: false,
             sync_policy: SyncPolicy::Always,
@@ -82,6 +94,18 @@ impl Options {
     #[must_use]
     pub fn id_cache_size(mut self, ids: u64) -> Options {
         self.id_cache_size = Some(ids);
+        self
+    }
+
+    /// From which age on IDs are as if they were gone, where no call has set it; none does so by
+    /// `None`.
+    ///
+    /// Left unset, stored ages stay and new addresses get none. Set, it also changes stored ages
+    /// that came from settings; each change stands in the recovery report. Ages count in steps of
+    /// 10 milliseconds, rounded up, and from one step on.
+    #[must_use]
+    pub fn max_age(mut self, age: Option<Duration>) -> Options {
+        self.max_age = Some(age_ticks(age));
         self
     }
 
@@ -183,6 +207,14 @@ impl Options {
         self.id_cache_size.unwrap_or(ID_CACHE_SIZE)
     }
 
+    /// What a new address begins with.
+    pub(crate) fn fresh(&self) -> Fresh {
+        Fresh {
+            capacity: self.new_capacity(),
+            max_age: self.max_age.unwrap_or(0),
+        }
+    }
+
     pub(crate) fn validate(&self) -> Result<()> {
         let wrong = |option, why| Err(Error::Options { option, why });
         let bytes = self.segment_bytes;
@@ -231,11 +263,28 @@ impl Options {
     }
 }
 
+/// An age in ticks, rounded up and at least one, so that it differs from none, which is 0.
+pub(crate) fn age_ticks(age: Option<Duration>) -> u64 {
+    let rounded_up = |age: Duration| {
+        let down = ticks(age).0;
+        let is_more = Duration::from_millis(down.saturating_mul(Ticks::MILLISECONDS)) < age;
+        down.saturating_add(u64::from(is_more)).max(1)
+    };
+    age.map_or(0, rounded_up)
+}
+
+/// An age as its user knows it.
+pub(crate) fn age_of(ticks: u64) -> Option<Duration> {
+    let milliseconds = ticks.saturating_mul(Ticks::MILLISECONDS);
+    (ticks > 0).then(|| Duration::from_millis(milliseconds))
+}
+
 impl fmt::Debug for Options {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Options")
             .field("id_cache_size", &self.id_cache_size)
+            .field("max_age", &self.max_age.map(age_of))
             .field("persistence", &self.persistence)
             .field("end_stored_ids", &self.end_stored_ids)
             .field("sync_policy", &self.sync_policy)

@@ -89,7 +89,7 @@ fn body(decoded: &Decoded<'_>, place: &RecordPlace) -> Option<(u8, Vec<u8>)> {
             to.extend(definition.address.to_le_bytes());
             to.extend([
                 definition.namespace as u8,
-                u8::from(definition.by_call),
+                u8::from(definition.by_call) | u8::from(definition.age_by_call) << 1,
                 0,
                 0,
             ]);

@@ -10,6 +10,7 @@
 
 use crate::ids::{Ordinal, Ticks};
 
+mod age;
 #[cfg(test)]
 mod cases;
 mod chunk;
@@ -27,6 +28,7 @@ pub(crate) use reach::Reach;
 pub(crate) use replay::Restored;
 pub(crate) use unsynced::Unsynced;
 
+use age::Aging;
 use chunk::Content;
 use chunks::{Chunks, Dropped};
 use index::Index;
@@ -77,6 +79,7 @@ pub(crate) struct Cache {
     floor: u64,
     len: u64,
     live_bytes: u64,
+    aging: Aging,
     chunks: Chunks,
     index: Index,
 }
@@ -90,6 +93,7 @@ impl Cache {
             floor: 1,
             len: 0,
             live_bytes: 0,
+            aging: Aging::default(),
             chunks: Chunks::default(),
             index: Index::default(),
         }

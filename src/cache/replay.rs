@@ -43,6 +43,7 @@ impl Cache {
             self.set_record_bytes(ordinal, record_bytes);
             return Restored::Copy;
         }
+        self.note_age(time);
         if !self.index.is_unused() {
             self.index = Index::default();
         }

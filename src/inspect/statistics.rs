@@ -54,6 +54,8 @@ pub struct AddressStatistics {
     pub by_call: bool,
     /// The age in ticks from which an ID is as if it were gone; 0 is none.
     pub max_age: u64,
+    /// Whether that age was set by a call, else by settings.
+    pub age_by_call: bool,
     /// How often it was dropped and begun again.
     pub incarnation: u32,
     /// IDs that live.
@@ -220,7 +222,8 @@ fn address(number: u32, found: &ReplayedAddress) -> Option<AddressStatistics> {
         name: Bytes::from(&**name),
         capacity: cache.capacity(),
         by_call: defined.by_call,
-        max_age: defined.max_age,
+        max_age: cache.max_age(),
+        age_by_call: defined.age_by_call,
         incarnation: found.incarnation,
         live: cache.len(),
         holes: (last + 1).saturating_sub(start).saturating_sub(cache.len()),

@@ -63,6 +63,7 @@ fn definition(address: u32, name: &'static [u8]) -> Record<'static> {
         address,
         namespace: Namespace::Client,
         by_call: false,
+        age_by_call: false,
         incarnation: 0,
         capacity: 10,
         max_age: 0,

@@ -108,6 +108,25 @@ impl Journal {
         inner.finish(self, written, (bytes, by), purpose)
     }
 
+    /// Appends a renewal, from which short adds of its address count on; `live` is by how much it
+    /// changes what lives beside itself.
+    pub(crate) fn append_renew(
+        &self,
+        add: &Add<'_>,
+        old: Ordinal,
+        base: &mut Base,
+        live: i64,
+    ) -> std::result::Result<Appended, Refused> {
+        let record = Record::Renew { add: *add, old };
+        let live = |bytes| live + i64::try_from(bytes).unwrap_or(0);
+        let appended = self.append(&record, Standing::Alone, Purpose::Ordinary, live)?;
+        if !mutant::is(Mutant::RenewIsNoBase) {
+            let (segment, ordinal) = (appended.end.segment(), add.ordinal);
+            *base = Base { segment, ordinal };
+        }
+        Ok(appended)
+    }
+
     /// Appends any other record; `live` is by how much it changes what lives, given its own length.
     pub(crate) fn append(
         &self,

@@ -352,11 +352,11 @@ fn definition<'a>(body: &mut Cursor<'a>) -> Result<Record<'a>, Stop> {
         1 => Namespace::Bridge,
         _ => return Err(Stop::Malformed("a definition has an unknown namespace")),
     };
-    let by_call = match body.u8()? {
-        0 => false,
-        1 => true,
-        _ => return Err(Stop::Malformed("a definition has an unknown origin")),
-    };
+    let origin = body.u8()?;
+    if origin > 3 {
+        return Err(Stop::Malformed("a definition has an unknown origin"));
+    }
+    let (by_call, age_by_call) = (origin & 1 != 0, origin & 2 != 0);
     if body.u16()? != 0 {
         return Err(Stop::Malformed("reserved bytes are not zero"));
     }
@@ -373,6 +373,7 @@ fn definition<'a>(body: &mut Cursor<'a>) -> Result<Record<'a>, Stop> {
         address,
         namespace,
         by_call,
+        age_by_call,
         incarnation,
         capacity,
         max_age,

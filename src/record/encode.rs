@@ -275,7 +275,7 @@ fn put_dropped(out: &mut Vec<u8>, dropped: &Dropped) {
 fn put_definition(out: &mut Vec<u8>, definition: &Definition<'_>) {
     put_u32(out, definition.address);
     out.push(u8::from(definition.namespace == Namespace::Bridge));
-    out.push(u8::from(definition.by_call));
+    out.push(u8::from(definition.by_call) | u8::from(definition.age_by_call) << 1);
     out.extend_from_slice(&[0; 2]);
     put_u32(out, definition.incarnation);
     put_u64(out, definition.capacity);

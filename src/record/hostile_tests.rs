@@ -264,7 +264,7 @@ fn impossible_definitions_and_lists_are_refused() {
         Record::Definition(_) => {
             let reason = |at, with| refused(&record, None, &[(at, with)]);
             assert_eq!(reason(12, &[2]), "a definition has an unknown namespace");
-            assert_eq!(reason(13, &[2]), "a definition has an unknown origin");
+            assert_eq!(reason(13, &[4]), "a definition has an unknown origin");
             assert_eq!(reason(14, &[1]), "reserved bytes are not zero");
             let capacity = ((1_u64 << 31) + 1).to_le_bytes();
             assert_eq!(reason(20, &capacity), "a capacity is too high");

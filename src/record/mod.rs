@@ -162,6 +162,8 @@ pub struct Definition<'a> {
     pub namespace: Namespace,
     /// Whether its capacity was set by a call, else by settings.
     pub by_call: bool,
+    /// Whether its age was set by a call, else by settings.
+    pub age_by_call: bool,
     /// How often it was dropped and begun again.
     pub incarnation: u32,
     /// How many adds its window holds.

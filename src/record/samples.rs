@@ -136,6 +136,7 @@ impl Parts {
                 Namespace::Client
             },
             by_call: !self.flag,
+            age_by_call: self.number & 1 != 0,
             incarnation: !address,
             capacity: self.number % (1 << 31),
             max_age: !self.number,

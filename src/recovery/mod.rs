@@ -32,7 +32,7 @@ pub(crate) use scan::{
     SlotFacts, choose_store_copy, read_headers, read_slot, read_store, read_store_copies,
 };
 
-pub use report::{CapacityChange, Progress, RecoveryReport, SegmentReport, TailReport};
+pub use report::{AgeChange, CapacityChange, Progress, RecoveryReport, SegmentReport, TailReport};
 
 pub(crate) type File = Arc<dyn StorageFile>;
 

@@ -52,7 +52,7 @@ pub(crate) struct ReplayedAddress {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Defined {
     pub(crate) by_call: bool,
-    pub(crate) max_age: u64,
+    pub(crate) age_by_call: bool,
     /// The segment of the last definition, which is the one that lives.
     pub(crate) segment: SegmentNumber,
     pub(crate) record_bytes: u64,
@@ -201,9 +201,10 @@ impl Replayed {
 
     /// Ends the replay. Checks what can only be known then: what lives has a name.
     pub(crate) fn finish(&mut self, end: At) -> Result<()> {
-        self.addresses
-            .values_mut()
-            .for_each(|address| address.cache.restored());
+        for address in self.addresses.values_mut() {
+            drop(address.cache.expire(self.newest_time));
+            address.cache.restored();
+        }
         let nameless = self
             .addresses
             .values()
@@ -251,6 +252,11 @@ impl Replayed {
         if !is_carried && add.ordinal <= cache.last() {
             return Err(malformed(at, "an ordinal does not rise"));
         }
+        if !is_carried {
+            // An add passes over what had expired by then: whatever is said of age or time later,
+            // that does not come back.
+            drop(cache.expire(add.time));
+        }
         let value = add.value.unwrap_or_default();
         let ordinal = if mutant::is(Mutant::CountSurvivors) && !cache.is_live(add.ordinal) {
             cache.next()
@@ -279,7 +285,7 @@ impl Replayed {
         address.incarnation = definition.incarnation;
         address.defined = Some(Defined {
             by_call: definition.by_call,
-            max_age: definition.max_age,
+            age_by_call: definition.age_by_call,
             segment: at.segment,
             record_bytes: decoded.bytes,
         });
@@ -291,6 +297,7 @@ impl Replayed {
             address.is_capacity_known = true;
         }
         drop(cache.forget_below(definition.floor));
+        cache.set_max_age(definition.max_age);
         Ok(())
     }
 

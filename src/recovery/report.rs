@@ -1,5 +1,7 @@
 //! What recovery found and did, for callers and the tool.
 
+use std::time::Duration;
+
 use crate::error::Bytes;
 use crate::ids::{Namespace, SegmentNumber, Slot};
 
@@ -39,6 +41,8 @@ pub struct RecoveryReport {
     pub tail: Option<TailReport>,
     /// Capacities that the options changed.
     pub capacity_changes: Vec<CapacityChange>,
+    /// Ages that the options changed.
+    pub age_changes: Vec<AgeChange>,
     /// Milliseconds by which the clock is ahead of the newest time in the journal; negative if
     /// behind.
     pub clock_ahead_milliseconds: i64,
@@ -84,6 +88,22 @@ pub struct CapacityChange {
     pub old: u64,
     /// The capacity now.
     pub new: u64,
+    /// Live IDs that were forgotten by it.
+    pub forgotten: u64,
+}
+
+/// An age that the options changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AgeChange {
+    /// Which of the two caches.
+    pub namespace: Namespace,
+    /// The address.
+    pub address: Bytes,
+    /// The age before; none if there was none.
+    pub old: Option<Duration>,
+    /// The age now.
+    pub new: Option<Duration>,
     /// Live IDs that were forgotten by it.
     pub forgotten: u64,
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ids::{Ordinal, Owner, Position};
 use crate::journal::{Appended, Purpose, Refused, Standing};
 use crate::mutant::{self, Mutant};
-use crate::record::{Add, AddForm, Definition, Record, add_bytes, definition_bytes};
+use crate::record::{Add, Definition, Record};
 use crate::store::address::{Address, AddressState, Defined, Seen};
 use crate::store::shared::Shared;
 
@@ -66,7 +66,7 @@ impl Shared {
         self.check_id(id)?;
         let hash = self.hash(id);
         self.with_room(Purpose::Ordinary, || {
-            let mut state = address.state.lock();
+            let mut state = self.lock(address);
             if state.cache.capacity() == 0 {
                 state.figures.count().unplaced += 1;
                 return Ok(((Outcome::Added, None), false));
@@ -80,7 +80,8 @@ impl Shared {
                 state.figures.count().pending += 1;
                 return Ok(((Outcome::Pending(owner), None), false));
             }
-            let (appended, _) = self.record(address, &mut state, (hash, id), Purpose::Ordinary)?;
+            let (appended, _) =
+                self.record(address, &mut state, (hash, id, &[]), Purpose::Ordinary)?;
             self.take_over(&mut state, hash, id);
             let position = appended.map(|appended| appended.end);
             let is_owing = appended.is_some_and(|appended| appended.is_owing);
@@ -132,20 +133,20 @@ impl Shared {
         true
     }
 
-    /// Records `id`, which is neither known nor pending for others.
+    /// Records `id`, which is neither known nor pending for others, with a value if that has bytes.
     #[inline]
     pub(crate) fn record(
         &self,
         address: &Arc<Address>,
         state: &mut AddressState,
-        (hash, id): (u64, &[u8]),
+        (hash, id, value): (u64, &[u8], &[u8]),
         purpose: Purpose,
     ) -> std::result::Result<(Option<Appended>, Ordinal), Refused> {
         let time = self.now();
         let Some(journal) = &self.journal else {
             let leaving = state.cache.leaving();
             let of_add = (time, id.len() as u64);
-            let ordinal = state.remember((hash, id), &[], of_add, leaving);
+            let ordinal = state.remember((hash, id), value, of_add, leaving);
             self.begun(state);
             return Ok((None, ordinal));
         };
@@ -158,14 +159,14 @@ impl Shared {
             address: number,
             ordinal,
             time,
-            value: None,
+            value: (!value.is_empty()).then_some(value),
             id,
         };
         let leaving = state.cache.leaving();
         let evicted = leaving.map_or(0, |leaving| signed(leaving.bytes));
         let base = state.base.segment();
         let appended = journal.append_add(&add, &mut state.base, purpose, -evicted)?;
-        state.remember((hash, id), &[], (time, appended.bytes), leaving);
+        state.remember((hash, id), value, (time, appended.bytes), leaving);
         if state.base.segment() != base {
             state.begins_segment(ordinal);
         }
@@ -217,22 +218,15 @@ impl Shared {
             address: number,
             namespace: address.namespace,
             by_call: state.by_call,
+            age_by_call: state.age_by_call,
             incarnation: state.incarnation,
             capacity: state.cache.capacity(),
-            max_age: state.defined.map_or(0, |defined| defined.max_age),
+            max_age: state.cache.max_age(),
             floor: state.cache.floor(),
             last: state.cache.last(),
             time: self.now(),
             name: &address.name,
         })
-    }
-
-    /// The most bytes that recording an ID may take in the journal, with its address's definition;
-    /// and the longer of the two records.
-    pub(crate) fn claim_bytes(address: &Address, id_bytes: usize) -> (u64, u64) {
-        let definition = definition_bytes(address.name.len(), true);
-        let add = add_bytes(id_bytes, 0, AddForm::Whole, true);
-        (definition + add, definition.max(add))
     }
 }
 
@@ -243,30 +237,28 @@ impl AddressState {
         self.unsynced.trim(durable);
         self.unsynced.push(ordinal, end);
         self.last_change = end;
+        self.owes_floor = false;
     }
 
     /// Notes that the add with `ordinal` is the first in the segment of the base.
     #[cold]
-    fn begins_segment(&mut self, ordinal: Ordinal) {
+    pub(crate) fn begins_segment(&mut self, ordinal: Ordinal) {
         let begin = (self.base.segment(), ordinal);
         let (start, live) = (self.cache.window_start(), self.cache.len());
         self.reach.note(begin, start, live);
     }
 
     pub(crate) fn set_defined(&mut self, appended: &Appended) {
-        let max_age = self.defined.map_or(0, |defined| defined.max_age);
         let (segment, bytes) = (appended.end.segment(), appended.bytes);
-        self.defined = Some(Defined {
-            segment,
-            bytes,
-            max_age,
-        });
+        self.defined = Some(Defined { segment, bytes });
         self.last_change = appended.end;
+        self.owes_floor = false;
     }
 
     pub(crate) fn forgot(&mut self, floor: Ordinal, end: Position) {
         self.unsynced.forget_below(floor);
         self.last_change = end;
+        self.owes_floor = false;
     }
 }
 

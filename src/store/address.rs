@@ -7,6 +7,7 @@ use crate::claim::Claims;
 use crate::facade::{Mutex, MutexGuard};
 use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
 use crate::journal::Base;
+use crate::options::Fresh;
 use crate::store::figures::Figures;
 
 /// An address in one of its two namespaces.
@@ -30,6 +31,10 @@ pub(crate) struct AddressState {
     pub(crate) is_begun: bool,
     /// Whether its capacity was set by a call.
     pub(crate) by_call: bool,
+    /// Whether its age was set by a call.
+    pub(crate) age_by_call: bool,
+    /// Whether IDs have expired since the last record that tells so.
+    pub(crate) owes_floor: bool,
     /// Which incarnation the next definition is of.
     pub(crate) incarnation: u32,
     /// Where the last record about it ends.
@@ -43,7 +48,6 @@ pub(crate) struct AddressState {
 pub(crate) struct Defined {
     pub(crate) segment: SegmentNumber,
     pub(crate) bytes: u64,
-    pub(crate) max_age: u64,
 }
 
 /// What is known of an ID that is in the window.
@@ -58,6 +62,8 @@ pub struct Seen {
     pub time: Ticks,
     /// How many later adds to the address it is still remembered for.
     pub adds_left: u64,
+    /// From when on its age makes it as if it were gone; none if no age does.
+    pub expires: Option<Ticks>,
 }
 
 /// What memory says of an ID, at once.
@@ -74,8 +80,8 @@ pub enum State {
 }
 
 impl Address {
-    pub(crate) fn new(namespace: Namespace, name: &[u8], capacity: u64) -> Address {
-        let state = Mutex::new(AddressState::new(capacity));
+    pub(crate) fn new(namespace: Namespace, name: &[u8], fresh: Fresh) -> Address {
+        let state = Mutex::new(AddressState::new(fresh));
         Address {
             namespace,
             name: Box::from(name),
@@ -86,9 +92,11 @@ impl Address {
 
 impl AddressState {
     /// An address of which nothing was recorded.
-    pub(crate) fn new(capacity: u64) -> AddressState {
+    pub(crate) fn new(fresh: Fresh) -> AddressState {
+        let mut cache = Cache::new(fresh.capacity);
+        cache.set_max_age(fresh.max_age);
         AddressState {
-            cache: Cache::new(capacity),
+            cache,
             claims: Claims::default(),
             unsynced: Unsynced::default(),
             base: Base::default(),
@@ -97,6 +105,8 @@ impl AddressState {
             defined: None,
             is_begun: false,
             by_call: false,
+            age_by_call: false,
+            owes_floor: false,
             incarnation: 0,
             last_change: Position::default(),
             figures: Figures::default(),
@@ -112,6 +122,7 @@ impl AddressState {
             ordinal,
             time,
             adds_left: self.cache.adds_left(ordinal),
+            expires: self.cache.expiry(time),
         }
     }
 }

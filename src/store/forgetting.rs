@@ -1,13 +1,13 @@
-//! Remove, clear, drop and capacities: what ends IDs, each as one record. All under the lock of the
-//! address.
+//! Remove, clear and drop: what ends IDs, each as one record. All under the lock of the address.
 
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{Ordinal, Position};
-use crate::journal::{Appended, Purpose, Refused, Standing};
+use crate::journal::{Purpose, Standing};
 use crate::mutant::{self, Mutant};
-use crate::record::{Definition, Dropped, Record};
+use crate::options::Fresh;
+use crate::record::{Dropped, Record};
 use crate::store::adding::{Placed, signed};
 use crate::store::address::{Address, AddressState, lock_all};
 use crate::store::shared::Shared;
@@ -23,7 +23,7 @@ impl Shared {
         self.check_id(id)?;
         let hash = self.hash(id);
         self.with_room(Purpose::Freeing, || {
-            let mut state = address.state.lock();
+            let mut state = self.lock(address);
             let Some(ordinal) = state.cache.find(hash, id) else {
                 return Ok(((false, self.last_change(&state)), false));
             };
@@ -61,7 +61,7 @@ impl Shared {
         self.check()?;
         let mut forgotten = None;
         let placed = self.with_room(Purpose::Freeing, || {
-            let mut state = address.state.lock();
+            let mut state = self.lock(address);
             let count = state.cache.len();
             if count == 0 {
                 return Ok(((0, self.last_change(&state)), false));
@@ -104,7 +104,7 @@ impl Shared {
             let Some(journal) = &self.journal else {
                 for state in states.iter_mut() {
                     self.ended(state);
-                    state.end(self.options.new_capacity());
+                    state.end(self.options.fresh());
                 }
                 return Ok(((existed, None), false));
             };
@@ -130,11 +130,13 @@ impl Shared {
                 let ended = state.cache.len();
                 state.figures.cleared(ended);
                 forgotten.push(state.cache.forget_below(dropped.floor));
-                forgotten.push(state.cache.set_capacity(self.options.new_capacity()));
+                let fresh = self.options.fresh();
+                forgotten.push(state.cache.set_capacity(fresh.capacity));
+                state.cache.set_max_age(fresh.max_age);
                 state.forgot(dropped.floor, appended.end);
                 state.defined = None;
                 self.ended(state);
-                state.by_call = false;
+                (state.by_call, state.age_by_call) = (false, false);
                 state.incarnation = dropped.incarnation.saturating_add(1);
                 let named_in = appended.end.segment();
                 self.registry.dropped(dropped.address, address, named_in);
@@ -143,91 +145,6 @@ impl Shared {
         });
         drop(forgotten);
         placed
-    }
-
-    /// Sets the capacity of an address; how many live IDs that forgets.
-    pub(crate) fn set_capacity(
-        self: &Arc<Self>,
-        address: &Arc<Address>,
-        capacity: u64,
-        by_call: bool,
-    ) -> Result<Placed<u64>> {
-        self.check()?;
-        let max = crate::format::CAPACITY_MAX;
-        if capacity > max {
-            return Err(Error::Limit {
-                limit: "capacity",
-                max,
-                actual: capacity,
-            });
-        }
-        let mut forgotten = None;
-        let placed = self.with_room(Purpose::Ordinary, || {
-            let mut state = address.state.lock();
-            let before = (state.cache.capacity(), state.by_call, state.cache.len());
-            if (before.0, before.1) == (capacity, by_call) {
-                return Ok(((0, self.last_change(&state)), false));
-            }
-            let Some(journal) = &self.journal else {
-                forgotten = Some(state.cache.set_capacity(capacity));
-                state.by_call = by_call;
-                self.begun(&mut state);
-                let count = before.2 - state.cache.len();
-                state.figures.shrunk(count);
-                return Ok(((count, None), false));
-            };
-            let appended = self.define_capacity(address, &mut state, capacity, by_call)?;
-            let gone = state.cache.set_capacity(capacity);
-            state.by_call = by_call;
-            self.begun(&mut state);
-            journal.change_live(-signed(gone.bytes));
-            forgotten = Some(gone);
-            let floor = state.cache.floor();
-            state.forgot(floor, appended.end);
-            let count = before.2 - state.cache.len();
-            state.figures.shrunk(count);
-            Ok(((count, Some(appended.end)), appended.is_owing))
-        });
-        drop(forgotten);
-        placed
-    }
-
-    /// Writes the definition that an address will have with another capacity: one record that
-    /// raises a floor, so that growing revives nothing (rule 12 of docs/design.md).
-    fn define_capacity(
-        &self,
-        address: &Arc<Address>,
-        state: &mut AddressState,
-        capacity: u64,
-        by_call: bool,
-    ) -> std::result::Result<Appended, Refused> {
-        let Some(journal) = &self.journal else {
-            return Err(Refused::NoRoom);
-        };
-        let number = match state.number {
-            Some(number) => number,
-            None => self
-                .registry
-                .assign(address, self.options.limits.addresses)?,
-        };
-        state.number = Some(number);
-        let last = state.cache.last();
-        let kept = state.cache.capacity().min(capacity);
-        let floor = state.cache.floor().0.max((last.0 + 1).saturating_sub(kept));
-        let mut record = self.definition(address, state, number);
-        if let Record::Definition(definition) = &mut record {
-            *definition = Definition {
-                by_call,
-                capacity,
-                floor: Ordinal(floor),
-                ..*definition
-            };
-        }
-        let before = state.defined.map_or(0, |defined| defined.bytes);
-        let live = |bytes| signed(bytes) - signed(before);
-        let appended = journal.append(&record, Standing::Alone, Purpose::Ordinary, live)?;
-        state.set_defined(&appended);
-        Ok(appended)
     }
 }
 
@@ -253,7 +170,7 @@ impl AddressState {
     }
 
     /// Forgets everything but claims, in a store that is in memory only.
-    fn end(&mut self, capacity: u64) {
+    fn end(&mut self, fresh: Fresh) {
         let claims = std::mem::take(&mut self.claims);
         let mut figures = std::mem::take(&mut self.figures);
         figures.cleared(self.cache.len());
@@ -261,7 +178,7 @@ impl AddressState {
         *self = AddressState {
             claims,
             figures,
-            ..AddressState::new(capacity)
+            ..AddressState::new(fresh)
         };
     }
 }

@@ -10,6 +10,7 @@ use crate::store::Handle;
 use crate::store::adding::Outcome;
 use crate::store::address::Address;
 use crate::store::reservation::{Reservation, Reserve};
+use crate::store::setting::Setting;
 
 /// The last n IDs of one address, as a handle that may be cloned and shared.
 ///
@@ -276,11 +277,15 @@ impl Cache {
     /// # }
     /// ```
     pub fn set_capacity(&self, ids: u64) -> Receipt<()> {
-        self.receipt(self.handle.shared.set_capacity(&self.address, ids, true))
+        let setting = Setting::Capacity(ids);
+        self.receipt(self.handle.shared.set(&self.address, setting, true))
             .map(|_| ())
     }
 
-    fn receipt<T>(&self, placed: Result<(T, Option<crate::ids::Position>)>) -> Receipt<T> {
+    pub(crate) fn receipt<T>(
+        &self,
+        placed: Result<(T, Option<crate::ids::Position>)>,
+    ) -> Receipt<T> {
         match placed {
             Ok((value, position)) => self.handle.shared.receipt(Ok(value), position),
             Err(error) => Receipt::failed(error),

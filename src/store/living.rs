@@ -8,7 +8,7 @@ use crate::journal::{Purpose, Refused, Standing};
 use crate::mutant::{self, Mutant};
 use crate::record::{Add, Record};
 use crate::store::adding::signed;
-use crate::store::address::Defined;
+use crate::store::address::{Address, AddressState, Defined};
 use crate::store::shared::Shared;
 
 /// Definitions that are carried without reading their segment.
@@ -24,16 +24,18 @@ impl Living for Shared {
         let addresses = self.registry.few_numbered(usize::try_from(max).ok()?)?;
         let mut definitions = Vec::new();
         for address in addresses {
-            let state = address.state.lock();
+            let state = self.lock(&address);
             let is_back = state.reach.oldest(state.cache.window_start()) <= segment;
             if state.cache.len() > 0 && is_back {
                 return None;
             }
             let is_here = |defined: &Defined| defined.segment <= segment;
+            let is_owing = state.owes_floor && !mutant::is(Mutant::FloorNotCarried);
+            let is_needed = |defined| is_here(&defined) || is_owing;
             definitions.extend(
                 state
                     .number
-                    .filter(|_| state.defined.is_some_and(|d| is_here(&d))),
+                    .filter(|_| state.defined.is_some_and(is_needed)),
             );
         }
         let extras = self.extras.lock();
@@ -51,10 +53,16 @@ impl Living for Shared {
         else {
             return Ok(());
         };
-        let mut state = address.state.lock();
+        let mut state = self.lock(&address);
+        let floor = state.cache.floor();
+        let is_owing = state.owes_floor && !mutant::is(Mutant::FloorNotCarried);
+        if is_owing && ordinals.iter().any(|ordinal| *ordinal < floor) {
+            *carried += self.carry_defined(&address, &mut state)?;
+        }
         while let Some(ordinal) = ordinals.front().copied() {
             if let Some(known) = state.cache.get(ordinal) {
-                let value = (!known.value.is_empty()).then_some(known.value);
+                let is_kept = !known.value.is_empty() && !mutant::is(Mutant::ValueNotCarried);
+                let value = is_kept.then_some(known.value);
                 let (time, id) = (known.time, known.id);
                 let add = Add {
                     address: number,
@@ -79,31 +87,15 @@ impl Living for Shared {
     }
 
     fn carry_definition(&self, number: u32, segment: SegmentNumber) -> Result<u64, Refused> {
-        let (Some(journal), Some(address)) = (&self.journal, self.registry.by_number(number))
-        else {
+        let Some(address) = self.registry.by_number(number) else {
             return Ok(0);
         };
-        let mut state = address.state.lock();
-        let Some(defined) = state.defined.filter(|defined| defined.segment == segment) else {
-            return Ok(0);
-        };
-        if mutant::is(Mutant::DefinitionNotCarried) {
+        let mut state = self.lock(&address);
+        let is_here = |defined: &Defined| defined.segment == segment;
+        if !state.defined.is_some_and(|defined| is_here(&defined)) && !state.owes_floor {
             return Ok(0);
         }
-        let mut record = self.definition(&address, &state, number);
-        if let Record::Definition(definition) = &mut record {
-            let is_stale = mutant::is(Mutant::DefinitionStale);
-            if is_stale {
-                definition.floor = Ordinal(0);
-            }
-            if is_stale || mutant::is(Mutant::LastOrdinalNotCarried) {
-                definition.last = Ordinal(0);
-            }
-        }
-        let live = |bytes| signed(bytes) - signed(defined.bytes);
-        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, live)?;
-        state.set_defined(&appended);
-        Ok(appended.bytes)
+        self.carry_defined(&address, &mut state)
     }
 
     #[cfg(idjournal_mutants)]
@@ -172,6 +164,34 @@ impl Living for Shared {
         };
         let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, |_| 0)?;
         prepared.segment = appended.end.segment();
+        Ok(appended.bytes)
+    }
+}
+
+impl Shared {
+    /// Copies the definition of an address as it is now, which tells its floor as well.
+    fn carry_defined(&self, address: &Address, state: &mut AddressState) -> Result<u64, Refused> {
+        let (Some(journal), Some(defined), Some(number)) =
+            (&self.journal, state.defined, state.number)
+        else {
+            return Ok(0);
+        };
+        if mutant::is(Mutant::DefinitionNotCarried) {
+            return Ok(0);
+        }
+        let mut record = self.definition(address, state, number);
+        if let Record::Definition(definition) = &mut record {
+            let is_stale = mutant::is(Mutant::DefinitionStale);
+            if is_stale {
+                definition.floor = Ordinal(0);
+            }
+            if is_stale || mutant::is(Mutant::LastOrdinalNotCarried) {
+                definition.last = Ordinal(0);
+            }
+        }
+        let live = |bytes| signed(bytes) - signed(defined.bytes);
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, live)?;
+        state.set_defined(&appended);
         Ok(appended.bytes)
     }
 }

@@ -68,6 +68,7 @@ impl Shared {
     }
 
     fn upkeep_at_pace(&self, journal: &Journal, carrier: &mut Carrier) -> Result<()> {
+        self.sweep(journal);
         journal.prepare_next()?;
         while journal.owed() > 0 {
             match self.carry_step(journal, carrier)? {
@@ -187,6 +188,7 @@ impl Shared {
         let mut carrier = self.maintenance.lock();
         // As in `make_room`.
         self.check()?;
+        self.sweep_all();
         if journal.dead_bytes() == 0 {
             return Ok(());
         }

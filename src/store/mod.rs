@@ -2,6 +2,7 @@
 
 mod adding;
 mod address;
+mod aging;
 mod extras;
 mod figures;
 mod forgetting;
@@ -12,7 +13,9 @@ mod opening;
 mod overview;
 mod reading;
 mod registry;
+mod renewing;
 mod reservation;
+mod setting;
 mod settle;
 mod shared;
 mod transact;
@@ -221,8 +224,8 @@ impl Store {
         if let Err(Error::Closed) = shared.check() {
             return Err(Error::Closed);
         }
-        let capacity = shared.options.new_capacity();
-        let address = shared.registry.get_or_make(namespace, name, capacity);
+        let fresh = shared.options.fresh();
+        let address = shared.registry.get_or_make(namespace, name, fresh);
         Ok(Cache {
             handle: Arc::clone(&self.handle),
             address,

@@ -13,9 +13,7 @@ use crate::ids::{Ordinal, SegmentNumber, Ticks};
 use crate::journal::{Journal, OpenStoreFile, Parts, Settings};
 use crate::options::Options;
 use crate::record::{AddForm, add_bytes, definition_bytes};
-use crate::recovery::{
-    CapacityChange, Progress, Recovered, RecoveryReport, Replayed, ReplayedAddress, recover,
-};
+use crate::recovery::{Progress, Recovered, RecoveryReport, Replayed, ReplayedAddress, recover};
 use crate::ring::Ring;
 use crate::storage::{Storage, StorageLock};
 use crate::store::Handle;
@@ -77,7 +75,8 @@ pub(crate) fn open(
     let handle = Handle {
         shared: Arc::new(Shared::new(begin)),
     };
-    report.capacity_changes = apply_settings(&handle.shared)?;
+    report.ids -= expire(&handle.shared);
+    handle.shared.apply_options(&mut report)?;
     let took = handle.shared.timeline.monotonic().saturating_sub(began);
     report.took_milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let _ = handle.shared.report.set(report);
@@ -283,7 +282,7 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
         registry.restore_nameless(number, found.named_in);
         return 0;
     }
-    let address = Arc::new(Address::new(namespace, &name, options.new_capacity()));
+    let address = Arc::new(Address::new(namespace, &name, options.fresh()));
     let mut live_bytes = found.cache.live_bytes();
     {
         let mut state = address.state.lock();
@@ -293,18 +292,15 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
         state.is_begun = found.is_begun;
         match defined {
             Some(defined) => {
-                state.by_call = defined.by_call;
+                (state.by_call, state.age_by_call) = (defined.by_call, defined.age_by_call);
                 let (segment, bytes) = (defined.segment, defined.record_bytes);
-                state.defined = Some(Defined {
-                    segment,
-                    bytes,
-                    max_age: defined.max_age,
-                });
+                state.defined = Some(Defined { segment, bytes });
                 live_bytes += bytes;
             }
             None => {
                 state.incarnation = found.incarnation.saturating_add(1);
-                drop(state.cache.set_capacity(options.new_capacity()));
+                drop(state.cache.set_capacity(options.fresh().capacity));
+                state.cache.set_max_age(options.fresh().max_age);
             }
         }
     }
@@ -316,35 +312,11 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
     live_bytes
 }
 
-/// Gives caches whose capacity came from settings the one that the options say, durably.
-fn apply_settings(shared: &Arc<Shared>) -> Result<Vec<CapacityChange>> {
-    let Some(new) = shared.options.id_cache_size else {
-        return Ok(Vec::new());
-    };
-    let mut changes = Vec::new();
-    let mut end = None;
-    for address in shared.registry.numbered() {
-        let (old, is_concerned) = {
-            let state = address.state.lock();
-            let old = state.cache.capacity();
-            (old, state.defined.is_some() && !state.by_call && old != new)
-        };
-        if is_concerned {
-            let (forgotten, position) = shared.set_capacity(&address, new, false)?;
-            end = end.max(position);
-            let name = crate::error::Bytes::from(&*address.name);
-            let namespace = address.namespace;
-            changes.push(CapacityChange {
-                namespace,
-                address: name,
-                old,
-                new,
-                forgotten,
-            });
-        }
-    }
-    if let (Some(journal), Some(end)) = (&shared.journal, end) {
-        journal.wait(end)?;
-    }
-    Ok(changes)
+/// Takes out what has expired while the store was closed; how many IDs that were.
+fn expire(shared: &Shared) -> u64 {
+    let expired = shared.registry.numbered().into_iter().map(|address| {
+        let before = address.state.lock().cache.len();
+        before - shared.lock(&address).cache.len()
+    });
+    expired.sum()
 }

@@ -79,7 +79,7 @@ impl Store {
             let Some(last) = addresses.last() else { break };
             after = Some((last.namespace, last.name.clone()));
             for address in &addresses {
-                let state = address.state.lock();
+                let state = shared.lock(address);
                 if state.is_begun {
                     found.push(CacheInfo {
                         namespace: address.namespace,

@@ -37,7 +37,7 @@ impl Cache {
         shared.check()?;
         let hash = shared.hash(id);
         let position = {
-            let state = self.address.state.lock();
+            let state = shared.lock(&self.address);
             let Some(ordinal) = state.cache.find(hash, id) else {
                 return Ok(false);
             };
@@ -66,7 +66,7 @@ impl Cache {
     pub fn state(&self, id: impl AsRef<[u8]>) -> State {
         let (shared, id) = (&self.handle.shared, id.as_ref());
         let hash = shared.hash(id);
-        let state = self.address.state.lock();
+        let state = shared.lock(&self.address);
         if let Some(ordinal) = state.cache.find(hash, id) {
             let seen = state.seen(ordinal);
             return match shared.unsynced(&state, ordinal) {
@@ -115,7 +115,7 @@ impl Cache {
     /// # }
     /// ```
     pub fn len(&self) -> u64 {
-        self.address.state.lock().cache.len()
+        self.handle.shared.lock(&self.address).cache.len()
     }
 
     /// Whether no ID is known.
@@ -174,7 +174,7 @@ impl Cache {
     /// ```
     pub fn stats(&self) -> CacheStats {
         let now = self.handle.shared.now();
-        self.address.state.lock().cache_stats(now)
+        self.handle.shared.lock(&self.address).cache_stats(now)
     }
 }
 
@@ -190,7 +190,7 @@ impl Iterator for Ids {
 
     fn next(&mut self) -> Option<Vec<u8>> {
         if self.batch.is_empty() {
-            let state = self.cache.address.state.lock();
+            let state = self.cache.handle.shared.lock(&self.cache.address);
             while self.batch.len() < CURSOR_IDS
                 && let Some(known) = state.cache.next_from(self.next)
             {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::facade::Mutex;
 use crate::ids::{Namespace, SegmentNumber};
+use crate::options::Fresh;
 use crate::store::address::Address;
 use crate::store::figures::Gone;
 
@@ -37,15 +38,15 @@ struct Inner {
 }
 
 impl Registry {
-    /// The address, made with `capacity` if it is not there.
+    /// The address, made with `fresh` settings if it is not there.
     pub(crate) fn get_or_make(
         &self,
         namespace: Namespace,
         name: &[u8],
-        capacity: u64,
+        fresh: Fresh,
     ) -> Arc<Address> {
         let mut inner = self.inner.lock();
-        let made = || Arc::new(Address::new(namespace, name, capacity));
+        let made = || Arc::new(Address::new(namespace, name, fresh));
         Arc::clone(
             inner
                 .by_name
@@ -227,6 +228,19 @@ impl Registry {
         let inner = self.inner.lock();
         let numbered = inner.by_number.iter().flatten();
         (inner.by_number.len() <= max).then(|| numbered.cloned().collect())
+    }
+
+    /// How many numbers there are.
+    pub(crate) fn number_count(&self) -> u64 {
+        self.inner.lock().by_number.len() as u64
+    }
+
+    /// Those of so many numbers from `first` on that have an address.
+    pub(crate) fn numbered_from(&self, first: u64, count: u64) -> Vec<Arc<Address>> {
+        let narrow = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        let inner = self.inner.lock();
+        let numbers = inner.by_number.iter().skip(narrow(first));
+        numbers.take(narrow(count)).flatten().cloned().collect()
     }
 
     /// All addresses that have a number.

@@ -13,7 +13,6 @@ use crate::receipt::Receipt;
 use crate::store::Handle;
 use crate::store::address::{Address, Seen};
 use crate::store::handle::Cache;
-use crate::store::shared::Shared;
 
 /// What became of a reservation.
 #[derive(Debug)]
@@ -60,11 +59,11 @@ impl Reservation {
         let hash = shared.hash(id);
         let lease_end = lease.map(|lease| shared.timeline.monotonic().saturating_add(lease));
         let (bytes, longest) = match &shared.journal {
-            Some(_) => Shared::claim_bytes(&cache.address, id.len()),
+            Some(_) => shared.claim_bytes(&cache.address, id.len()),
             None => (0, 0),
         };
         let (taken, position) = shared.with_room(Purpose::Ordinary, || {
-            let mut state = cache.address.state.lock();
+            let mut state = shared.lock(&cache.address);
             if state.cache.capacity() == 0 {
                 return Ok(((Taken::Claimed(None), None), false));
             }
@@ -168,7 +167,48 @@ impl Reservation {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn confirm(mut self) -> Receipt<Confirmed> {
+    pub fn confirm(self) -> Receipt<Confirmed> {
+        self.record(&[])
+    }
+
+    /// Records the ID as [`confirm`](Reservation::confirm) does, and keeps up to 255 bytes with it:
+    /// a stored reply, or a fingerprint of the message, so that the same ID with another content
+    /// can be told apart. [`Cache::value`] gives them back, as long as the ID is known.
+    ///
+    /// Its space was set aside too. A value of no bytes is none.
+    ///
+    /// # Errors
+    ///
+    /// Of the receipt: [`Error::Limit`](crate::Error::Limit) if the value is longer, or with its ID
+    /// does not fit a record, a quarter of a segment; the claim is then given up. Else as
+    /// [`confirm`](Reservation::confirm).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::{Confirmed, Reserve};
+    /// let orders = store.cache("orders")?;
+    /// if let Reserve::Reserved(claim) = orders.reserve("order-1842")? {
+    ///     assert_eq!(claim.confirm_with("accepted").wait()?, Confirmed::Recorded);
+    /// }
+    /// let mut reply = Vec::new();
+    /// assert!(orders.value("order-1842", &mut reply)?);
+    /// assert_eq!(reply, b"accepted");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn confirm_with(self, value: impl AsRef<[u8]>) -> Receipt<Confirmed> {
+        let value = value.as_ref();
+        let shared = &self.handle.shared;
+        if let Err(error) = shared.check_value(self.id.len(), value.len()) {
+            return Receipt::failed(error);
+        }
+        self.record(value)
+    }
+
+    fn record(mut self, value: &[u8]) -> Receipt<Confirmed> {
         let shared = &self.handle.shared;
         if let Err(error) = shared.check() {
             return Receipt::failed(error);
@@ -180,7 +220,7 @@ impl Reservation {
             return shared.receipt(Ok(Confirmed::Recorded), None);
         };
         let placed = shared.with_room(Purpose::Within, || {
-            let mut state = self.address.state.lock();
+            let mut state = shared.lock(&self.address);
             let claim = state
                 .claims
                 .get(self.hash, &self.id)
@@ -196,8 +236,8 @@ impl Reservation {
                 return Ok(((Confirmed::Recorded, None), false));
             }
             let purpose = Purpose::Claimed(claim.journal_bytes);
-            let (appended, _) =
-                shared.record(&self.address, &mut state, (self.hash, &self.id), purpose)?;
+            let what = (self.hash, &*self.id, value);
+            let (appended, _) = shared.record(&self.address, &mut state, what, purpose)?;
             state.figures.count().confirmed += 1;
             // What was set aside went into the record.
             state.claims.settle(self.hash, &self.id, token);

@@ -30,10 +30,13 @@ impl Transaction {
     /// Records what was gathered and applies it, under the locks of all its addresses.
     pub(super) fn settle(&mut self) -> Attempt<()> {
         let addresses = std::mem::take(&mut self.addresses);
+        let forgotten;
         let settled = {
             let mut states = lock_all(&addresses);
+            forgotten = self.handle.shared.expire_all(&mut states);
             self.settle_locked(&addresses, &mut states)
         };
+        drop(forgotten);
         self.addresses = addresses;
         settled
     }

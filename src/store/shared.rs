@@ -17,6 +17,7 @@ use crate::receipt::Receipt;
 use crate::recovery::RecoveryReport;
 use crate::storage::StorageLock;
 use crate::store::address::AddressState;
+use crate::store::aging::Sweep;
 use crate::store::extras::Extras;
 use crate::store::registry::Registry;
 use crate::sync_policy::SyncPolicy;
@@ -34,6 +35,7 @@ pub(crate) struct Shared {
     pub(crate) extras: Mutex<Extras>,
     /// Where carrying stands; whoever holds it maintains the journal.
     pub(crate) maintenance: Mutex<Carrier>,
+    pub(crate) sweep: Sweep,
     /// How often room was made in the journal.
     pub(crate) rooms: AtomicU64,
     pub(crate) keeper: Keeper,
@@ -79,6 +81,7 @@ impl Shared {
             timeline: begin.timeline,
             extras: Mutex::new(begin.extras),
             maintenance: Mutex::new(begin.carrier),
+            sweep: Sweep::default(),
             rooms: AtomicU64::new(0),
             keeper: Keeper::default(),
             report: OnceLock::new(),

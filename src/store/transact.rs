@@ -108,7 +108,7 @@ impl Transaction {
         let hash = shared.hash(id);
         let at = self.place_of(&cache.address);
         let placed = shared.with_room(Purpose::Ordinary, || {
-            let mut state = cache.address.state.lock();
+            let mut state = shared.lock(&cache.address);
             let outcome = self.sight(&state, at, hash, id);
             let position = match outcome {
                 Outcome::Duplicate(seen) => {
@@ -174,7 +174,7 @@ impl Transaction {
         let hash = shared.hash(id);
         let at = self.place_of(&cache.address);
         let (is_known, position) = shared.with_room(Purpose::Ordinary, || {
-            let state = cache.address.state.lock();
+            let state = shared.lock(&cache.address);
             let sight = self.gathered.sight(at, &state.cache, hash, id);
             if sight == Sight::Absent {
                 return Ok(((false, shared.last_change(&state)), false));
@@ -307,10 +307,12 @@ impl Transaction {
             Sight::Own { index, .. } => {
                 let ordinal = crate::ids::Ordinal(state.cache.next().0 - 1 + index);
                 let (time, adds_left) = (self.handle.shared.now(), capacity - (adds - index));
+                let expires = state.cache.expiry(time);
                 Outcome::Duplicate(Seen {
                     ordinal,
                     time,
                     adds_left,
+                    expires,
                 })
             }
             Sight::Absent if self.gathered.has_claimed(at, hash, id) => Outcome::Added,

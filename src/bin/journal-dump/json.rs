@@ -82,6 +82,7 @@ impl JsonRecord<'_> {
                 map.serialize_entry("capacity", &definition.capacity)?;
                 map.serialize_entry("origin", origin(definition.by_call))?;
                 map.serialize_entry("max_age_ticks", &definition.max_age)?;
+                map.serialize_entry("age_origin", origin(definition.age_by_call))?;
                 map.serialize_entry("incarnation", &definition.incarnation)?;
                 map.serialize_entry("floor", &definition.floor.0)?;
                 map.serialize_entry("last", &definition.last.0)

@@ -242,6 +242,7 @@ fn definition(definition: &Definition<'_>) -> String {
         definition.max_age > 0,
         format!("age {}", definition.max_age),
     );
+    add(definition.age_by_call, "age by call".to_owned());
     let incarnation = definition.incarnation;
     add(incarnation > 0, format!("incarnation {incarnation}"));
     add(

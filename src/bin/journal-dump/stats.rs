@@ -252,6 +252,7 @@ impl Serialize for JsonAddress<'_> {
         map.serialize_entry("capacity", &address.capacity)?;
         map.serialize_entry("origin", origin(address.by_call))?;
         map.serialize_entry("max_age_ticks", &address.max_age)?;
+        map.serialize_entry("age_origin", origin(address.age_by_call))?;
         map.serialize_entry("incarnation", &address.incarnation)?;
         map.serialize_entry("live", &address.live)?;
         map.serialize_entry("holes", &address.holes)?;

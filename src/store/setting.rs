@@ -1,0 +1,241 @@
+//! The settings of an address: a change is one record, its definition, which raises a floor so that
+//! nothing comes back by a later change. All under the lock of the address.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::cache::Forgotten;
+use crate::error::{Bytes, Error, Result};
+use crate::format::CAPACITY_MAX;
+use crate::ids::Ordinal;
+use crate::journal::{Appended, Purpose, Refused, Standing};
+use crate::mutant::{self, Mutant};
+use crate::options::{age_of, age_ticks};
+use crate::receipt::Receipt;
+use crate::record::{Definition, Record};
+use crate::recovery::{AgeChange, CapacityChange, RecoveryReport};
+use crate::store::adding::{Placed, signed};
+use crate::store::address::{Address, AddressState};
+use crate::store::handle::Cache;
+use crate::store::shared::Shared;
+
+/// One setting with its new value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    /// How many adds the window holds.
+    Capacity(u64),
+    /// From which age in ticks on IDs are as if they were gone; 0 is none.
+    MaxAge(u64),
+}
+
+impl Cache {
+    /// Sets from which age on the IDs of this cache are as if they were gone, from now on and over
+    /// restarts; `None` ends that.
+    ///
+    /// An ID of that age or older is counted nowhere, and its place may be taken by the same ID. A
+    /// lower age forgets at once, a higher one revives nothing. The age of an ID is that of its add
+    /// or [renewal](Cache::renew), in steps of 10 milliseconds: `age` is rounded up, and is one
+    /// step at least. Time never goes back, over restarts too: if the clock of the system does, it
+    /// stands still until that has made up for it. An age set by a call is not changed by the
+    /// options of a later open.
+    ///
+    /// # Errors
+    ///
+    /// Of the receipt: those of [`add`](Cache::add); the limit is that on addresses.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use std::time::Duration;
+    /// let orders = store.cache("orders")?;
+    /// orders.set_max_age(Some(Duration::from_secs(7 * 24 * 3600))).wait()?;
+    /// assert_eq!(orders.max_age(), Some(Duration::from_secs(604_800)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_max_age(&self, age: Option<Duration>) -> Receipt<()> {
+        let setting = Setting::MaxAge(age_ticks(age));
+        self.receipt(self.handle.shared.set(&self.address, setting, true))
+            .map(|_| ())
+    }
+
+    /// From which age on IDs are as if they were gone; none if there is no such age.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// assert_eq!(store.cache("orders")?.max_age(), None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn max_age(&self) -> Option<Duration> {
+        age_of(self.address.state.lock().cache.max_age())
+    }
+}
+
+impl Shared {
+    /// Changes a setting of an address; how many live IDs that forgets.
+    pub(crate) fn set(
+        self: &Arc<Self>,
+        address: &Arc<Address>,
+        setting: Setting,
+        by_call: bool,
+    ) -> Result<Placed<u64>> {
+        self.check()?;
+        if let Setting::Capacity(actual) = setting
+            && actual > CAPACITY_MAX
+        {
+            let (limit, max) = ("capacity", CAPACITY_MAX);
+            return Err(Error::Limit { limit, max, actual });
+        }
+        let mut forgotten = Vec::new();
+        let placed = self.with_room(Purpose::Ordinary, || {
+            let mut state = self.lock(address);
+            if state.has(setting, by_call) {
+                return Ok(((0, self.last_change(&state)), false));
+            }
+            let before = state.cache.len();
+            let Some(journal) = &self.journal else {
+                forgotten.extend(state.put_in_force(setting, by_call));
+                let shrunk = before - state.cache.len();
+                state.figures.shrunk(shrunk);
+                forgotten.extend(self.expire(&mut state));
+                self.begun(&mut state);
+                return Ok(((before - state.cache.len(), None), false));
+            };
+            let appended = self.define_setting(address, &mut state, setting, by_call)?;
+            let gone = state.put_in_force(setting, by_call);
+            self.begun(&mut state);
+            journal.change_live(-signed(gone.as_ref().map_or(0, |gone| gone.bytes)));
+            forgotten.extend(gone);
+            let shrunk = before - state.cache.len();
+            state.figures.shrunk(shrunk);
+            let floor = state.cache.floor();
+            state.forgot(floor, appended.end);
+            forgotten.extend(self.expire(&mut state));
+            let count = before - state.cache.len();
+            Ok(((count, Some(appended.end)), appended.is_owing))
+        });
+        drop(forgotten);
+        placed
+    }
+
+    /// Gives addresses whose settings came from options those that the options say, durably.
+    pub(crate) fn apply_options(self: &Arc<Self>, report: &mut RecoveryReport) -> Result<()> {
+        let options = &self.options;
+        let (capacity, max_age) = (options.id_cache_size, options.max_age);
+        if (capacity, max_age) == (None, None) {
+            return Ok(());
+        }
+        let mut end = None;
+        for address in self.registry.numbered() {
+            let (old, old_age, is_defined, by_call, age_by_call) = {
+                let state = address.state.lock();
+                let (old, old_age) = (state.cache.capacity(), state.cache.max_age());
+                let is_defined = state.defined.is_some();
+                (old, old_age, is_defined, state.by_call, state.age_by_call)
+            };
+            let (namespace, name) = (address.namespace, Bytes::from(&*address.name));
+            if let Some(new) = capacity.filter(|new| is_defined && !by_call && *new != old) {
+                let (forgotten, position) = self.set(&address, Setting::Capacity(new), false)?;
+                end = end.max(position);
+                report.capacity_changes.push(CapacityChange {
+                    namespace,
+                    address: name.clone(),
+                    old,
+                    new,
+                    forgotten,
+                });
+            }
+            if let Some(new) = max_age.filter(|new| is_defined && !age_by_call && *new != old_age) {
+                let (forgotten, position) = self.set(&address, Setting::MaxAge(new), false)?;
+                end = end.max(position);
+                report.age_changes.push(AgeChange {
+                    namespace,
+                    address: name,
+                    old: age_of(old_age),
+                    new: age_of(new),
+                    forgotten,
+                });
+            }
+        }
+        match (&self.journal, end) {
+            (Some(journal), Some(end)) => journal.wait(end),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the definition that an address will have with the setting: one record that raises a
+    /// floor, so that neither a larger capacity nor a higher age revives anything (rule 12 of
+    /// docs/design.md).
+    fn define_setting(
+        &self,
+        address: &Arc<Address>,
+        state: &mut AddressState,
+        setting: Setting,
+        by_call: bool,
+    ) -> std::result::Result<Appended, Refused> {
+        let Some(journal) = &self.journal else {
+            return Err(Refused::NoRoom);
+        };
+        let number = self.number(address, state)?;
+        let last = state.cache.last().0;
+        let mut record = self.definition(address, state, number);
+        if let Record::Definition(definition) = &mut record {
+            *definition = match setting {
+                Setting::Capacity(capacity) => {
+                    let kept = state.cache.capacity().min(capacity);
+                    let floor = (last + 1).saturating_sub(kept).max(definition.floor.0);
+                    Definition {
+                        by_call,
+                        capacity,
+                        floor: Ordinal(floor),
+                        ..*definition
+                    }
+                }
+                Setting::MaxAge(max_age) => Definition {
+                    age_by_call: by_call,
+                    max_age,
+                    floor: match mutant::is(Mutant::AgeRevives) {
+                        true => Ordinal(0),
+                        false => definition.floor,
+                    },
+                    ..*definition
+                },
+            };
+        }
+        let before = state.defined.map_or(0, |defined| defined.bytes);
+        let live = |bytes| signed(bytes) - signed(before);
+        let appended = journal.append(&record, Standing::Alone, Purpose::Ordinary, live)?;
+        state.set_defined(&appended);
+        Ok(appended)
+    }
+}
+
+impl AddressState {
+    fn put_in_force(&mut self, setting: Setting, by_call: bool) -> Option<Forgotten> {
+        match setting {
+            Setting::Capacity(ids) => {
+                self.by_call = by_call;
+                Some(self.cache.set_capacity(ids))
+            }
+            Setting::MaxAge(ticks) => {
+                self.age_by_call = by_call;
+                self.cache.set_max_age(ticks);
+                None
+            }
+        }
+    }
+
+    /// Whether the setting is this already, from this origin.
+    fn has(&self, setting: Setting, by_call: bool) -> bool {
+        match setting {
+            Setting::Capacity(ids) => (self.cache.capacity(), self.by_call) == (ids, by_call),
+            Setting::MaxAge(ticks) => (self.cache.max_age(), self.age_by_call) == (ticks, by_call),
+        }
+    }
+}
