@@ -10,7 +10,6 @@ mod support;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use idjournal::inspect::{Inspection, Record};
@@ -19,31 +18,7 @@ use idjournal::{
     Ticks,
 };
 
-use support::{killed, open, small, uuid};
-
-/// Both clocks in milliseconds, set by hand.
-#[derive(Default)]
-struct Jumping {
-    wall: AtomicU64,
-    monotonic: AtomicU64,
-}
-
-impl Jumping {
-    fn set(&self, wall: u64, monotonic: u64) {
-        self.wall.store(wall, Ordering::Relaxed);
-        self.monotonic.store(monotonic, Ordering::Relaxed);
-    }
-}
-
-impl Clock for Jumping {
-    fn wall(&self) -> Duration {
-        Duration::from_millis(self.wall.load(Ordering::Relaxed))
-    }
-
-    fn monotonic(&self) -> Duration {
-        Duration::from_millis(self.monotonic.load(Ordering::Relaxed))
-    }
-}
+use support::{Jumping, killed, open, small, uuid};
 
 fn with_clock(clock: &Arc<Jumping>, options: Options) -> Options {
     options.clock(Arc::clone(clock) as Arc<dyn Clock>)

@@ -7,6 +7,7 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 pub(crate) mod encoder;
+pub(crate) mod kept;
 pub(crate) mod limited;
 pub(crate) mod watched;
 
@@ -160,6 +161,30 @@ impl Clock for HandClock {
 
     fn monotonic(&self) -> Duration {
         Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// Both clocks in milliseconds, set by hand.
+#[derive(Default)]
+pub(crate) struct Jumping {
+    wall: AtomicU64,
+    monotonic: AtomicU64,
+}
+
+impl Jumping {
+    pub(crate) fn set(&self, wall: u64, monotonic: u64) {
+        self.wall.store(wall, Ordering::Relaxed);
+        self.monotonic.store(monotonic, Ordering::Relaxed);
+    }
+}
+
+impl Clock for Jumping {
+    fn wall(&self) -> Duration {
+        Duration::from_millis(self.wall.load(Ordering::Relaxed))
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_millis(self.monotonic.load(Ordering::Relaxed))
     }
 }
 
