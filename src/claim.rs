@@ -10,6 +10,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
 use crate::ids::Owner;
+use crate::waits::WaitKey;
 
 /// An ID taken by `owner`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ struct Claimed {
     claim: Claim,
     /// It has no guard: its owner may take it up again.
     is_kept: bool,
+    /// Those who wait for its end.
+    waiters: Vec<WaitKey>,
 }
 
 /// All claims of one address.
@@ -55,6 +58,7 @@ impl Claims {
                     id: Box::from(id),
                     claim,
                     is_kept: false,
+                    waiters: Vec::new(),
                 });
                 self.journal_bytes = self.journal_bytes.saturating_add(claim.journal_bytes);
                 Ok(())
@@ -94,8 +98,14 @@ impl Claims {
         }
     }
 
-    /// Ends the claim on `id`, confirmed or released, if it is still that of `token`.
-    pub(crate) fn settle(&mut self, hash: u64, id: &[u8], token: u64) -> Option<Claim> {
+    /// Ends the claim on `id`, confirmed or released, if it is still that of `token`; also gives
+    /// those who wait for that.
+    pub(crate) fn settle(
+        &mut self,
+        hash: u64,
+        id: &[u8],
+        token: u64,
+    ) -> Option<(Claim, Vec<WaitKey>)> {
         let is_it = |claimed: &Claimed| claimed.claim.token == token && *claimed.id == *id;
         let (claimed, _) = self.claimed.find_entry(hash, is_it).ok()?.remove();
         self.journal_bytes = self
@@ -104,16 +114,40 @@ impl Claims {
         if self.claimed.is_empty() {
             self.claimed = HashTable::new();
         }
+        Some((claimed.claim, claimed.waiters))
+    }
+
+    /// Gives a claim another end, if it is still that of `token`; also gives those who wait, for
+    /// the old end.
+    pub(crate) fn renew(
+        &mut self,
+        hash: u64,
+        id: &[u8],
+        token: u64,
+        end: Duration,
+    ) -> Option<Vec<WaitKey>> {
+        let is_it = |claimed: &Claimed| claimed.claim.token == token && *claimed.id == *id;
+        let claimed = self.claimed.find_mut(hash, is_it)?;
+        claimed.claim.lease_end = Some(end);
+        Some(std::mem::take(&mut claimed.waiters))
+    }
+
+    /// Has `key` wait for the end of the claim on `id`, if it is still that of `token`; the claim.
+    pub(crate) fn wait(&mut self, hash: u64, id: &[u8], token: u64, key: WaitKey) -> Option<Claim> {
+        let is_it = |claimed: &Claimed| claimed.claim.token == token && *claimed.id == *id;
+        let claimed = self.claimed.find_mut(hash, is_it)?;
+        if !claimed.waiters.contains(&key) {
+            claimed.waiters.push(key);
+        }
         Some(claimed.claim)
     }
 
-    /// Gives a claim that is still that of `token` another end; whether it is.
-    pub(crate) fn renew(&mut self, hash: u64, id: &[u8], token: u64, end: Duration) -> bool {
+    /// Has `key` wait no longer.
+    pub(crate) fn forget(&mut self, hash: u64, id: &[u8], token: u64, key: WaitKey) {
         let is_it = |claimed: &Claimed| claimed.claim.token == token && *claimed.id == *id;
-        let claimed = self.claimed.find_mut(hash, is_it);
-        claimed
-            .map(|claimed| claimed.claim.lease_end = Some(end))
-            .is_some()
+        if let Some(claimed) = self.claimed.find_mut(hash, is_it) {
+            claimed.waiters.retain(|waiter| *waiter != key);
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -176,11 +210,11 @@ mod tests {
     fn a_lost_token_does_not_settle_the_claim_of_its_successor() {
         let mut claims = Claims::default();
         assert_eq!(claims.claim(1, b"", claim(7, 1)), Ok(()));
-        assert_eq!(claims.settle(1, b"", 1), Some(claim(7, 1)));
+        assert_eq!(claims.settle(1, b"", 1), Some((claim(7, 1), Vec::new())));
         assert_eq!(claims.claim(1, b"", claim(8, 2)), Ok(()));
         assert_eq!(claims.settle(1, b"", 1), None);
         assert_eq!(claims.holder(1, b""), Some(Owner(8)));
-        assert_eq!(claims.settle(1, b"", 2), Some(claim(8, 2)));
+        assert_eq!(claims.settle(1, b"", 2), Some((claim(8, 2), Vec::new())));
         assert_eq!((claims.len(), claims.journal_bytes()), (0, 0));
         assert_eq!(claims.claimed.allocation_size(), 0);
     }

@@ -9,10 +9,14 @@
 //! does waits for the next sync, apart from those whom this one covers: they are not woken for it,
 //! but for one, who leads.
 
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
 use crate::error::{Cause, Error, Result};
 use crate::facade::wide::{Condvar, Mutex};
 use crate::facade::{AtomicBool, AtomicU64, Ordering};
 use crate::ids::Position;
+use crate::waits::{WaitKey, Waits};
 
 /// The durable position of a store, who syncs next, and whether it is poisoned.
 pub(crate) struct Commit {
@@ -20,6 +24,8 @@ pub(crate) struct Commit {
     durable: AtomicU64,
     is_poisoned: AtomicBool,
     state: Mutex<State>,
+    /// Those who wait without a thread.
+    pub(crate) waits: Arc<Waits>,
     /// Those who wait for a sync that runs, and those who wait for the one after it: by turns.
     changed: [Condvar; 2],
 }
@@ -50,6 +56,7 @@ impl Commit {
             durable: AtomicU64::new(durable.to_bits()),
             is_poisoned: AtomicBool::new(false),
             state: Mutex::new(State::default()),
+            waits: Arc::default(),
             changed: [Condvar::new(), Condvar::new()],
         }
     }
@@ -85,11 +92,7 @@ impl Commit {
                 return Ok(());
             }
             if let Some(cause) = &state.first_cause {
-                let source = cause.clone();
-                return Err(Error::OutcomeUnknown {
-                    place: self.place.clone(),
-                    source,
-                });
+                return Err(self.unknown(cause));
             }
             if state.has_leader {
                 state = self.changed(covering).wait(state);
@@ -109,12 +112,44 @@ impl Commit {
         }
     }
 
+    /// Whether everything before `position` is durable; if not yet, `waker` is woken when it is, or
+    /// when it never will be. Somebody else must sync.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait`](Commit::wait).
+    pub(crate) fn poll(&self, position: Position, key: WaitKey, waker: &Waker) -> Poll<Result<()>> {
+        if self.durable() >= position {
+            return Poll::Ready(Ok(()));
+        }
+        // Entered before the last look: what comes behind that look wakes it.
+        self.waits.for_sync(position, key, waker);
+        let cause = {
+            let state = self.state.lock();
+            if self.durable() >= position {
+                return Poll::Ready(Ok(()));
+            }
+            state.first_cause.clone()
+        };
+        match cause {
+            Some(cause) => Poll::Ready(Err(self.unknown(&cause))),
+            None => Poll::Pending,
+        }
+    }
+
+    fn unknown(&self, cause: &Cause) -> Error {
+        let (place, source) = (self.place.clone(), cause.clone());
+        Error::OutcomeUnknown { place, source }
+    }
+
     /// Stops the store for good; the first cause is kept.
     pub(crate) fn poison(&self, cause: Cause) {
         let mut state = self.state.lock();
         state.first_cause.get_or_insert(cause);
         self.is_poisoned.store(true, Ordering::Release);
         self.changed.iter().for_each(Condvar::notify_all);
+        drop(state);
+        self.waits.poisoned();
     }
 
     /// What those wait for whom the sync of this number covers.
@@ -192,6 +227,12 @@ impl Drop for Lead<'_> {
             next.notify_one();
         }
         self.commit.changed(begun).notify_all();
+        // After the durable position and the cause: who enters later sees those.
+        if is_over {
+            self.commit.waits.poisoned();
+        } else {
+            self.commit.waits.durable(self.commit.durable());
+        }
     }
 }
 

@@ -25,7 +25,7 @@ const SLOT_DIGITS_MIN: usize = 6;
 const NEW_SUFFIX: &str = ".new";
 const AWAY_SUFFIX: &str = ".away";
 /// Larger writes make larger pages in the page cache, and each sync of one record writes those.
-const ZEROS: &[u8] = &[0; 4096];
+pub(crate) const ZEROS: &[u8] = &[0; 4096];
 const HOLDER_BYTES_MAX: usize = 32;
 
 /// The name of `slot`.
@@ -94,6 +94,17 @@ pub(crate) struct Survey {
     pub(crate) slots_away: Vec<Slot>,
     /// As they are on disk: to be escaped before they are shown.
     pub(crate) unknown: Vec<String>,
+}
+
+impl Survey {
+    /// Whether there is nothing but a lock.
+    pub(crate) fn is_bare(&self) -> bool {
+        let nothing = Survey {
+            has_lock: self.has_lock,
+            ..Survey::default()
+        };
+        *self == nothing
+    }
 }
 
 /// What there is no space for, where a slot is made.

@@ -69,6 +69,10 @@ pub enum Error {
     #[error("the store is closed")]
     Closed,
 
+    /// The receipt was awaited before, which gave its outcome. Keep that.
+    #[error("the outcome of this receipt was taken before")]
+    OutcomeTaken,
+
     /// The transaction met an ID that is known or pending, and was begun to reject that.
     #[error("transaction rejected: ID {id} of address {address} is {state}")]
     Rejected {

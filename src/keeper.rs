@@ -13,6 +13,9 @@ pub(crate) trait Chores: Send + Sync + 'static {
 
     /// Time since any fixed moment.
     fn monotonic(&self) -> Duration;
+
+    /// How long there is nothing to do for, if that is known: then it tends without being called.
+    fn pause(&self) -> Option<Duration>;
 }
 
 /// The thread, and how it is called and ended.
@@ -70,7 +73,11 @@ impl Keeper {
     pub(crate) fn end(&self) {
         self.bell.calls.lock().is_ended = true;
         self.bell.rung.notify_one();
-        if let Some(thread) = self.thread.lock().take() {
+        let thread = self.thread.lock().take();
+        // It may have been the keeper itself that woke who let go of the store: then it ends on its
+        // own.
+        let is_itself = |thread: &JoinHandle<()>| thread.thread().id() == thread::current().id();
+        if let Some(thread) = thread.filter(|thread| !is_itself(thread)) {
             // A panic there has poisoned the store already; there is nobody else to tell.
             let _ = thread.join();
         }
@@ -87,13 +94,19 @@ fn run(bell: &Bell, chores: &impl Chores, interval: Option<Duration>) {
     };
     loop {
         let mut is_over = false;
+        // Asked before the lock: who makes it shorter calls afterwards.
+        let pause = chores.pause();
         {
             let mut calls = bell.calls.lock();
-            while !calls.is_called && !calls.is_ended && !is_over {
-                match interval {
-                    Some(interval) => {
-                        let left = interval.saturating_sub(gone(begun));
-                        is_over = bell.rung.wait_for(&mut calls, left).timed_out();
+            let mut is_due = false;
+            while !calls.is_called && !calls.is_ended && !is_due {
+                let left = interval.map(|interval| interval.saturating_sub(gone(begun)));
+                let is_pause_first =
+                    pause.is_some_and(|pause| left.is_none_or(|left| pause < left));
+                match if is_pause_first { pause } else { left } {
+                    Some(wait) => {
+                        is_due = bell.rung.wait_for(&mut calls, wait).timed_out();
+                        is_over = is_due && !is_pause_first;
                     }
                     None => bell.rung.wait(&mut calls),
                 }
@@ -134,6 +147,10 @@ mod tests {
 
         fn monotonic(&self) -> Duration {
             Duration::from_secs(self.clock.load(Ordering::Acquire))
+        }
+
+        fn pause(&self) -> Option<Duration> {
+            None
         }
     }
 

@@ -18,6 +18,21 @@
 //! storage other than a clean "no space" stops all writing until the store is reopened. Damage to
 //! acknowledged data is reported, never skipped.
 //!
+//! # Waiting
+//!
+//! [`Receipt`] and [`Settled`] are futures for any runtime, and both have a blocking form. With
+//! them nothing has to wait with a thread: [`submit`](Cache::submit) and
+//! [`reserve`](Cache::reserve) instead of [`add`](Cache::add), [`state`](Cache::state) and then an
+//! awaited [`sync`](Store::sync) instead of [`contains`](Cache::contains).
+//!
+//! A call that records does so itself: it takes a lock that is held for as long as a record is
+//! copied, and never over a wait for the disk, but in two cases. The first record of a life begins
+//! a segment, which waits for some syncs; and where records come faster than the background thread
+//! makes segments, a call waits until there is one, or makes it, or carries forward: for about as
+//! long as the disk takes for writing and syncing a segment or two. Where that is too long for an
+//! executor, make the calls where blocking is allowed. `open`, `close`, `compact` and `backup`
+//! always belong there.
+//!
 //! # Examples
 //!
 //! ```
@@ -73,6 +88,7 @@ mod store;
 mod store_file;
 mod sync_policy;
 mod transaction;
+mod waits;
 
 pub use clock::{Clock, Entropy, SystemClock, SystemEntropy};
 pub use error::{Bytes, Cause, DamageReason, Error, RejectedBecause, Result, write_escaped};
@@ -89,8 +105,8 @@ pub use recovery::{
 pub use stats::{CacheStats, Stats};
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageFile, StorageLock, Writes};
 pub use store::{
-    Cache, CacheInfo, Confirmed, Ids, OnDuplicate, Outcome, Reservation, Reserve, Seen, State,
-    Store, Transaction,
+    Cache, CacheInfo, Confirmed, Ids, OnDuplicate, Outcome, Reservation, Reserve, Seen, Settled,
+    State, Store, Transaction,
 };
 pub use sync_policy::SyncPolicy;
 

@@ -3,14 +3,25 @@
 //! The append happened in the call. A receipt holds a position, and waiting is for that position,
 //! so that dropping it undoes nothing.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use crate::error::{Error, Result};
 use crate::ids::Position;
 use crate::journal::Journal;
 use crate::sync_policy::SyncPolicy;
+use crate::waits::WaitKey;
 
 /// The outcome of a call that records, and the wait for its durability.
+///
+/// It is a future too: awaited, by any runtime, it gives what [`wait`](Receipt::wait) gives,
+/// without a thread that waits. The background thread of the store syncs for all that are awaited;
+/// only in a store without one ([`Options::keeper`](crate::Options::keeper)) the poll does that
+/// itself, and blocks for one sync. Dropped half way it leaves nothing behind, and undoes nothing.
+/// It may be awaited or waited for once; after that there is no outcome left in it but
+/// [`Error::OutcomeTaken`].
 ///
 /// # Examples
 ///
@@ -40,6 +51,8 @@ struct Pending {
     journal: Arc<Journal>,
     position: Position,
     policy: SyncPolicy,
+    /// Under which it waits without a thread, once it was polled.
+    key: Option<WaitKey>,
 }
 
 impl<T> Receipt<T> {
@@ -55,6 +68,7 @@ impl<T> Receipt<T> {
                 journal: Arc::clone(journal),
                 position,
                 policy,
+                key: None,
             }),
             _ => None,
         };
@@ -112,7 +126,7 @@ impl<T> Receipt<T> {
         if let (Ok(_), Some(pending)) = (&self.result, &self.pending)
             && pending.policy == SyncPolicy::Always
         {
-            pending.journal.wait(pending.position)?;
+            pending.wait()?;
         }
         self.result
     }
@@ -136,7 +150,7 @@ impl<T> Receipt<T> {
     /// ```
     pub fn wait_synced(self) -> Result<T> {
         if let (Ok(_), Some(pending)) = (&self.result, &self.pending) {
-            pending.journal.wait(pending.position)?;
+            pending.wait()?;
         }
         self.result
     }
@@ -182,6 +196,51 @@ impl<T> Receipt<T> {
         Receipt {
             result: self.result.map(change),
             pending: self.pending,
+        }
+    }
+}
+
+/// Nothing in it is pinned.
+impl<T> Unpin for Receipt<T> {}
+
+impl<T> Future for Receipt<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        let receipt = &mut *self;
+        let mut failed = None;
+        if let (Ok(_), Some(pending)) = (&receipt.result, &mut receipt.pending)
+            && pending.policy == SyncPolicy::Always
+        {
+            match pending.poll(context.waker()) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(waited) => failed = waited.err(),
+            }
+        }
+        receipt.pending = None;
+        let result = std::mem::replace(&mut receipt.result, Err(Error::OutcomeTaken));
+        Poll::Ready(failed.map_or(result, Err))
+    }
+}
+
+impl Pending {
+    fn wait(&self) -> Result<()> {
+        let waited = self.journal.wait(self.position);
+        self.journal.commit.waits.wake_due();
+        waited
+    }
+
+    fn poll(&mut self, waker: &Waker) -> Poll<Result<()>> {
+        let waits = &self.journal.commit.waits;
+        let key = *self.key.get_or_insert_with(|| waits.key());
+        self.journal.poll(self.position, key, waker)
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let (Some(key), Ok(())) = (self.key, self.journal.check_process()) {
+            self.journal.commit.waits.forget_sync(self.position, key);
         }
     }
 }

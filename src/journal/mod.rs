@@ -11,10 +11,12 @@
 mod append;
 mod life;
 mod slots;
+mod snapshot;
 mod space;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::task::{Poll, Waker};
 
 use crate::clock::{Entropy, Timeline};
 use crate::commit::{Commit, SyncAll};
@@ -27,11 +29,13 @@ use crate::ring::Ring;
 use crate::segment::SegmentWriter;
 use crate::storage::{Origin, StorageFile, Writes};
 use crate::store_file::StoreCopy;
+use crate::waits::WaitKey;
 
 pub(crate) use crate::segment::Standing;
 pub(crate) use append::{Appended, Base, Purpose, Refused};
 pub(crate) use life::OpenStoreFile;
 pub(crate) use slots::Oldest;
+pub(crate) use snapshot::{ChainSegment, Snapshot};
 
 /// A file of the journal, shared by who writes, syncs and reads it.
 pub(crate) type File = Arc<dyn StorageFile>;
@@ -168,6 +172,22 @@ impl Journal {
         // In a child the leader may be a thread that it does not have.
         self.check_process()?;
         self.commit.wait(position, self)
+    }
+
+    /// Whether everything before `position` is durable; if not yet, `waker` is woken when it is,
+    /// and somebody was called to sync.
+    pub(crate) fn poll(&self, position: Position, key: WaitKey, waker: &Waker) -> Poll<Result<()>> {
+        if mutant::is(Mutant::AcknowledgeBeforeSync) {
+            return Poll::Ready(Ok(()));
+        }
+        if let Err(error) = self.check_process() {
+            return Poll::Ready(Err(error));
+        }
+        let polled = self.commit.poll(position, key, waker);
+        if polled.is_pending() {
+            self.commit.waits.call();
+        }
+        polled
     }
 
     pub(crate) fn counts(&self) -> Counts {

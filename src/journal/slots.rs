@@ -9,6 +9,7 @@ use crate::error::{Cause, Error, Result};
 use crate::format::header_block_bytes;
 use crate::ids::{Position, SegmentNumber, Slot};
 use crate::journal::append::{Purpose, Refused};
+use crate::journal::snapshot::records_header;
 use crate::journal::{File, Journal, Next};
 use crate::mutant::{self, Mutant};
 use crate::record::Record;
@@ -284,17 +285,7 @@ impl Journal {
         let inner = self.inner.lock();
         inner.ring.second_oldest()?;
         let oldest = inner.ring.oldest()?;
-        let header = SegmentHeader {
-            identity: inner.store_file.copy().identity,
-            number: oldest.number,
-            salt: oldest.salt,
-            previous: SegmentNumber(0),
-            previous_salt: 0,
-            previous_end: 0,
-            oldest_needed: SegmentNumber(0),
-            base_time: oldest.base_time,
-            segment_bytes: oldest.bytes,
-        };
+        let header = records_header(inner.store_file.copy(), oldest);
         let file = File::clone(&oldest.file);
         Some(Oldest {
             number: oldest.number,

@@ -144,8 +144,8 @@ impl Space {
         self.may_look = self.may_look.saturating_add(bytes.saturating_mul(4));
     }
 
-    /// How many bytes may be looked at while `used` bytes are in use: a release may have left little
-    /// that is dead, however much was owed before it.
+    /// How many bytes may be looked at while `used` bytes are in use: a release may have left
+    /// little that is dead, however much was owed before it.
     pub(crate) fn still_owed(&mut self, used: u64, segment_bytes: u64) -> u64 {
         self.appended(0, used, segment_bytes);
         self.owed()

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::claim::Claim;
 use crate::error::Result;
 use crate::ids::{Ordinal, Owner, Position};
 use crate::journal::{Appended, Purpose, Refused, Standing};
@@ -38,6 +39,18 @@ impl Shared {
         self: &Arc<Self>,
         purpose: Purpose,
         mut attempt: impl FnMut() -> Attempt<T>,
+    ) -> Result<Placed<T>> {
+        let placed = self.find_room(purpose, &mut attempt);
+        // Those who waited for a claim that ended, or for a store that is poisoned.
+        self.waits.wake_due();
+        placed
+    }
+
+    #[inline]
+    fn find_room<T>(
+        self: &Arc<Self>,
+        purpose: Purpose,
+        attempt: &mut impl FnMut() -> Attempt<T>,
     ) -> Result<Placed<T>> {
         let _guard = self.guard();
         loop {
@@ -116,6 +129,21 @@ impl Shared {
         }
     }
 
+    /// Ends a claim; those who wait for that are due then, and woken when no lock is held.
+    pub(crate) fn settle_claim(
+        &self,
+        state: &mut AddressState,
+        hash: u64,
+        id: &[u8],
+        token: u64,
+    ) -> Option<Claim> {
+        let (claim, waiters) = state.claims.settle(hash, id, token)?;
+        if !waiters.is_empty() {
+            self.waits.ended(&waiters);
+        }
+        Some(claim)
+    }
+
     /// Ends a claim and gives back what was set aside for it; whether it was there.
     pub(crate) fn unclaim(
         &self,
@@ -124,7 +152,7 @@ impl Shared {
         id: &[u8],
         token: u64,
     ) -> bool {
-        let Some(claim) = state.claims.settle(hash, id, token) else {
+        let Some(claim) = self.settle_claim(state, hash, id, token) else {
             return false;
         };
         if let (Some(journal), true) = (&self.journal, claim.journal_bytes > 0) {

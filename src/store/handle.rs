@@ -9,6 +9,7 @@ use crate::receipt::Receipt;
 use crate::store::Handle;
 use crate::store::adding::Outcome;
 use crate::store::address::Address;
+use crate::store::awaiting::Settled;
 use crate::store::reservation::{Reservation, Reserve};
 use crate::store::setting::Setting;
 
@@ -204,6 +205,40 @@ impl Cache {
     /// ```
     pub fn held(&self, id: impl AsRef<[u8]>, owner: Owner) -> Option<Reservation> {
         Reservation::take_up(self, id.as_ref(), owner)
+    }
+
+    /// Waits for the end of the claim that somebody has on `id` now: that it is confirmed,
+    /// released, taken over by others, or its lease is over. If there is none, that is at once.
+    ///
+    /// It may be a reservation's, an open transaction's or a prepared one's. What the ID has become
+    /// is for the next call to say, which may find it claimed by yet another: so wait, then reserve
+    /// again. It is a future; [`Settled::wait`] is the blocking form. In a store without its
+    /// background thread ([`Options::keeper`](crate::Options::keeper)) nobody wakes the future for
+    /// the end of a lease: poll it again then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::Reserve;
+    /// use std::time::Duration;
+    /// let orders = store.cache("orders")?;
+    /// let claim = loop {
+    ///     match orders.reserve("order-1842")? {
+    ///         Reserve::Reserved(claim) => break Some(claim),
+    ///         Reserve::Duplicate(seen) => break seen.wait().map(|_| None)?,
+    ///         Reserve::Pending(_) => {
+    ///             orders.settled("order-1842").wait(Duration::from_secs(1))?;
+    ///         }
+    ///     }
+    /// };
+    /// assert!(claim.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn settled(&self, id: impl AsRef<[u8]>) -> Settled {
+        Settled::of(self, id.as_ref())
     }
 
     /// Removes `id`; the outcome tells whether it was known. It leaves a hole in the window.

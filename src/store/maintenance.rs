@@ -20,12 +20,8 @@ impl Shared {
     pub(crate) fn tend_or_call(self: &Arc<Self>, is_owing: bool) {
         let Some(journal) = &self.journal else { return };
         if self.options.keeper {
-            let interval = match self.policy() {
-                SyncPolicy::Interval(interval) => Some(interval),
-                _ => None,
-            };
             if is_owing || !self.keeper.is_running() {
-                self.keeper.call(self, interval);
+                self.keeper.call(self, self.interval());
             }
             if self.keeper.is_running() && !(is_owing && journal.is_behind()) {
                 return;
@@ -38,6 +34,32 @@ impl Shared {
         self.sync_if_due(journal);
     }
 
+    /// Sees to those who wait without a thread: has the keeper sync, or syncs here where there is
+    /// none.
+    #[cold]
+    pub(crate) fn serve(self: &Arc<Self>) {
+        // Closing syncs for all, and wakes all.
+        if self.is_closed() {
+            return;
+        }
+        if self.options.keeper {
+            self.keeper.call(self, self.interval());
+            if self.keeper.is_running() {
+                return;
+            }
+        }
+        if let (Some(journal), true) = (&self.journal, self.waits.need_sync()) {
+            sync(journal);
+        }
+    }
+
+    fn interval(&self) -> Option<Duration> {
+        match self.policy() {
+            SyncPolicy::Interval(interval) => Some(interval),
+            SyncPolicy::Always | SyncPolicy::Manual => None,
+        }
+    }
+
     /// Syncs what is not durable, if the interval of the policy is over.
     fn sync_if_due(&self, journal: &Journal) {
         if self.is_sync_due() {
@@ -47,8 +69,14 @@ impl Shared {
 
     /// One round of what is owed.
     fn upkeep(&self, journal: &Journal) -> Result<()> {
-        let mut carrier = self.maintenance.lock();
-        self.upkeep_locked(journal, &mut carrier)
+        let kept = {
+            let mut carrier = self.maintenance.lock();
+            // Asked under the lock: after a close the directory may be somebody else's.
+            let is_open = self.check();
+            is_open.and_then(|()| self.upkeep_locked(journal, &mut carrier))
+        };
+        self.waits.wake_due();
+        kept
     }
 
     fn upkeep_locked(&self, journal: &Journal, carrier: &mut Carrier) -> Result<()> {
@@ -71,6 +99,10 @@ impl Shared {
         self.sweep(journal);
         journal.prepare_next()?;
         while journal.owed() > 0 {
+            // Those who wait for a sync come first, while carrying keeps up.
+            if self.waits.need_sync() && !journal.is_behind() {
+                break;
+            }
             match self.carry_step(journal, carrier)? {
                 Step::Nothing => break,
                 Step::Looked { bytes, carried } => journal.paid(bytes, carried),
@@ -114,8 +146,14 @@ impl Shared {
         let Some(journal) = &self.journal else {
             return Ok(());
         };
+        let made = self.make_room_once(journal, purpose, rooms);
+        self.waits.wake_due();
+        made
+    }
+
+    fn make_room_once(&self, journal: &Journal, purpose: Purpose, rooms: u64) -> Result<()> {
         let mut carrier = self.maintenance.lock();
-        // Asked under the lock: after a close the directory may be somebody else's.
+        // As in `upkeep`.
         self.check()?;
         if self.rooms.load(Ordering::Acquire) != rooms {
             return Ok(());
@@ -185,8 +223,14 @@ impl Shared {
             return self.check();
         };
         journal.check_process()?;
+        let compacted = self.compact_all(journal);
+        self.waits.wake_due();
+        compacted
+    }
+
+    fn compact_all(&self, journal: &Journal) -> Result<()> {
         let mut carrier = self.maintenance.lock();
-        // As in `make_room`.
+        // As in `upkeep`.
         self.check()?;
         self.sweep_all();
         if journal.dead_bytes() == 0 {
@@ -213,14 +257,21 @@ impl Shared {
 
 impl Chores for Shared {
     fn tend(&self, is_over: bool) {
+        self.waits.lapsed(self.timeline.monotonic());
+        self.waits.wake_due();
         let Some(journal) = &self.journal else { return };
         // A failure that matters has poisoned the store, and "no space" is told to the call that
         // needs it.
         let _guard = self.guard();
-        if is_over {
+        if is_over || self.waits.need_sync() {
             sync(journal);
         }
         let _ = self.upkeep(journal);
+    }
+
+    fn pause(&self) -> Option<Duration> {
+        let end = self.waits.first_lease_end()?;
+        Some(end.saturating_sub(self.timeline.monotonic()))
     }
 
     fn monotonic(&self) -> Duration {
@@ -233,5 +284,6 @@ fn sync(journal: &Journal) {
     let end = journal.end();
     if end > journal.commit.durable() {
         let _ = journal.wait(end);
+        journal.commit.waits.wake_due();
     }
 }

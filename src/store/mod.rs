@@ -3,6 +3,8 @@
 mod adding;
 mod address;
 mod aging;
+mod awaiting;
+mod backup;
 mod extras;
 mod figures;
 mod forgetting;
@@ -35,6 +37,7 @@ use crate::sync_policy::SyncPolicy;
 pub use crate::transaction::OnDuplicate;
 pub use adding::Outcome;
 pub use address::{Seen, State};
+pub use awaiting::Settled;
 pub use handle::Cache;
 pub use overview::CacheInfo;
 pub use reading::Ids;

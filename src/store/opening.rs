@@ -73,7 +73,7 @@ pub(crate) fn open(
     let (begin, mut report) = assemble(directory, options, Some(lock), hasher, recovered)?;
     // From here on whatever fails closes the store, which ends its keeper and its lock.
     let handle = Handle {
-        shared: Arc::new(Shared::new(begin)),
+        shared: Shared::new(begin).share(),
     };
     report.ids -= expire(&handle.shared);
     handle.shared.apply_options(&mut report)?;
@@ -87,7 +87,7 @@ pub(crate) fn open(
 fn with_report(shared: Shared, report: RecoveryReport) -> Handle {
     let _ = shared.report.set(report);
     Handle {
-        shared: Arc::new(shared),
+        shared: shared.share(),
     }
 }
 
@@ -115,7 +115,7 @@ fn open_without_persistence(
         ..options.clone()
     };
     let shared = assemble(directory, ending, None, hasher, recovered)?.0;
-    let shared = Arc::new(Shared::new(shared));
+    let shared = Shared::new(shared).share();
     for address in shared.registry.numbered() {
         let (_, _) = shared.drop_addresses(&[address])?;
     }

@@ -240,7 +240,7 @@ impl Reservation {
             let (appended, _) = shared.record(&self.address, &mut state, what, purpose)?;
             state.figures.count().confirmed += 1;
             // What was set aside went into the record.
-            state.claims.settle(self.hash, &self.id, token);
+            shared.settle_claim(&mut state, self.hash, &self.id, token);
             let is_owing = appended.is_some_and(|appended| appended.is_owing);
             Ok((
                 (Confirmed::Recorded, appended.map(|appended| appended.end)),
@@ -272,17 +272,19 @@ impl Reservation {
     /// ```
     pub fn renew(&self, lease: Duration) -> bool {
         let Some(token) = self.token else { return true };
-        let end = self
-            .handle
-            .shared
-            .timeline
-            .monotonic()
-            .saturating_add(lease);
-        self.address
-            .state
-            .lock()
-            .claims
-            .renew(self.hash, &self.id, token, end)
+        let shared = &self.handle.shared;
+        let end = shared.timeline.monotonic().saturating_add(lease);
+        let renewed = {
+            let mut state = self.address.state.lock();
+            state.claims.renew(self.hash, &self.id, token, end)
+        };
+        let is_held = renewed.is_some();
+        if let Some(waiters) = renewed.filter(|waiters| !waiters.is_empty()) {
+            // They look at the new end.
+            shared.waits.ended(&waiters);
+            shared.waits.wake_due();
+        }
+        is_held
     }
 
     /// Keeps the claim without this guard; its owner may take it up again with [`Cache::held`].
@@ -339,6 +341,9 @@ impl Drop for Reservation {
             if shared.unclaim(&mut state, self.hash, &self.id, token) {
                 state.figures.count().released += 1;
             }
+            drop(state);
+            shared.waits.wake_due();
+            shared.registry.let_go(&self.address);
         }
     }
 }

@@ -220,11 +220,12 @@ impl Drop for Transaction {
             ) = (change.what, address)
             {
                 let id = self.gathered.id(start, end);
-                address.state.lock().claims.settle(hash, id, self.token);
+                shared.settle_claim(&mut address.state.lock(), hash, id, self.token);
             }
         }
         if let (Some(journal), true) = (&shared.journal, self.claimed_bytes > 0) {
             journal.unclaim(self.claimed_bytes);
         }
+        shared.waits.wake_due();
     }
 }

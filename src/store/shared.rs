@@ -21,6 +21,7 @@ use crate::store::aging::Sweep;
 use crate::store::extras::Extras;
 use crate::store::registry::Registry;
 use crate::sync_policy::SyncPolicy;
+use crate::waits::Waits;
 
 /// See the head of this file.
 pub(crate) struct Shared {
@@ -39,6 +40,8 @@ pub(crate) struct Shared {
     /// How often room was made in the journal.
     pub(crate) rooms: AtomicU64,
     pub(crate) keeper: Keeper,
+    /// Those who wait without a thread.
+    pub(crate) waits: Arc<Waits>,
     pub(crate) report: OnceLock<RecoveryReport>,
     /// How many caches exist.
     pub(crate) caches: AtomicU64,
@@ -77,6 +80,10 @@ impl Shared {
             options: begin.options,
             hasher: begin.hasher,
             registry: begin.registry,
+            waits: match &begin.journal {
+                Some(journal) => Arc::clone(&journal.commit.waits),
+                None => Arc::default(),
+            },
             journal: begin.journal,
             timeline: begin.timeline,
             extras: Mutex::new(begin.extras),
@@ -93,6 +100,18 @@ impl Shared {
             last_sync,
             lock: Mutex::new(begin.lock),
         }
+    }
+
+    /// The same, for all its handles and its keeper.
+    pub(crate) fn share(self) -> Arc<Shared> {
+        let shared = Arc::new(self);
+        let served = Arc::downgrade(&shared);
+        shared.waits.serve_with(move || {
+            if let Some(shared) = served.upgrade() {
+                shared.serve();
+            }
+        });
+        shared
     }
 
     #[inline]
@@ -129,6 +148,10 @@ impl Shared {
             state.is_begun = false;
             self.caches.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
     }
 
     /// An error if the store is closed, poisoned, or opened by the parent of this forked process.
@@ -172,7 +195,9 @@ impl Shared {
     pub(crate) fn wait(&self, position: Option<Position>) -> Result<()> {
         match (&self.journal, position) {
             (Some(journal), Some(position)) if self.policy() == SyncPolicy::Always => {
-                journal.wait(position)
+                let waited = journal.wait(position);
+                self.waits.wake_due();
+                waited
             }
             _ => Ok(()),
         }
@@ -207,7 +232,15 @@ impl Shared {
     /// Ends everything; only the first call does something, and all others wait for its outcome.
     pub(crate) fn close(&self) -> Result<()> {
         self.check_process()?;
+        let closed = self.close_once();
+        self.waits.wake_due();
+        closed
+    }
+
+    fn close_once(&self) -> Result<()> {
         self.is_closed.store(true, Ordering::Release);
+        // Order: closed first, so that who enters later sees it.
+        self.waits.closed();
         let mut outcome = self.closed.lock();
         if let Some(closed) = &*outcome {
             return closed.clone();

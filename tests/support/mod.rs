@@ -7,6 +7,7 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 pub(crate) mod encoder;
+pub(crate) mod gated;
 pub(crate) mod kept;
 pub(crate) mod limited;
 pub(crate) mod watched;
