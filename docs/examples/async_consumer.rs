@@ -2,7 +2,8 @@
 //! however many tasks it comes to.
 //!
 //! No task here holds a thread while it waits: not for the disk, not for the claim of another task.
-//! Run it with `cargo run --example async_consumer`; `cargo test --example async_consumer` does the same.
+//! Run it with `cargo run --example async_consumer`; `cargo test --example async_consumer` does the
+//! same.
 
 #![allow(
     clippy::print_stdout,
