@@ -29,6 +29,18 @@ fn write(store: &Store, is_done: &AtomicBool) -> u64 {
     count
 }
 
+/// A backup has nothing to remark on: neither damage nor the torn end of a living store.
+fn copied(store: &Store, copy: &Path) {
+    store.backup(copy).unwrap();
+    let before = state(copy);
+    for view in all_views() {
+        let run = dump(&view, copy);
+        assert_eq!((run.status, &*run.errors), (0, ""), "{view:?}: {run:?}");
+        assert!(!run.out.contains("note: "), "{view:?}: {run:?}");
+    }
+    assert_eq!(state(copy), before);
+}
+
 fn beside(options: Options) {
     let place = Place::new();
     let store = place.open(options.id_cache_size(30));
@@ -53,6 +65,9 @@ fn beside(options: Options) {
                     if view.contains(&"--json") {
                         run.json();
                     }
+                }
+                if round % 10 == 9 {
+                    copied(&store, &place.0.path().join(format!("copy-{round}")));
                 }
             }
         });
