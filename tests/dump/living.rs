@@ -1,5 +1,6 @@
 //! Beside a writer at full speed: never an error, never damage.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use idjournal::{Options, SyncPolicy};
@@ -48,7 +49,7 @@ fn beside(options: Options) {
     let is_done = AtomicBool::new(false);
     let count = std::thread::scope(|scope| {
         let writer = scope.spawn(|| write(&store, &is_done));
-        let looked = std::panic::catch_unwind(|| {
+        let looked = std::panic::catch_unwind(AssertUnwindSafe(|| {
             for round in 0..ROUNDS {
                 for view in all_views() {
                     let run = dump(&view, &place.path());
@@ -70,7 +71,7 @@ fn beside(options: Options) {
                     copied(&store, &place.0.path().join(format!("copy-{round}")));
                 }
             }
-        });
+        }));
         is_done.store(true, Ordering::Relaxed);
         looked.unwrap();
         writer.join().unwrap()
