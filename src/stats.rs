@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::ids::Ticks;
+
 /// What a store has done since it was opened, and how much there is of what now.
 ///
 /// What is counted per ID is the sum of what the [caches](CacheStats) have counted, dropped ones
@@ -161,7 +163,7 @@ pub(crate) struct Counts {
     /// before a drop.
     pub(crate) unplaced: u64,
     /// How old the ID was that was last pushed out.
-    pub(crate) evicted_age: Duration,
+    pub(crate) evicted_ticks: u64,
 }
 
 impl Counts {
@@ -209,6 +211,7 @@ impl Counts {
         stats.shrunk = self.shrunk;
         stats.expired = self.expired;
         stats.renewed = self.renewed;
-        stats.age_at_last_eviction = (self.evicted > 0).then_some(self.evicted_age);
+        stats.age_at_last_eviction = (self.evicted > 0)
+            .then(|| Duration::from_millis(Ticks(self.evicted_ticks).milliseconds()));
     }
 }

@@ -27,7 +27,7 @@ fn ids_of_one_hash_are_told_apart_by_their_bytes() {
     for number in 0..700 {
         assert_eq!(cache.find(9, &usual(number)), None);
         assert_eq!(
-            cache.add(9, &usual(number), &[], Ticks(0), 56),
+            cache.add(9, &usual(number), &[], Ticks(0), 56).0,
             Ordinal(number + 1)
         );
     }
@@ -41,7 +41,7 @@ fn ids_of_one_hash_are_told_apart_by_their_bytes() {
 fn the_shortest_and_the_longest_come_back_whole() {
     let mut cache = Cache::new(300);
     let (longest, value) = (vec![b'x'; 65_536], vec![b'v'; 255]);
-    assert_eq!(cache.add(1, b"", &value, Ticks(5), 300), Ordinal(1));
+    assert_eq!(cache.add(1, b"", &value, Ticks(5), 300).0, Ordinal(1));
     for number in 2..=290_u64 {
         let mut id = longest.clone();
         id[..8].copy_from_slice(&number.to_le_bytes());
@@ -134,11 +134,11 @@ fn numbers_that_no_honest_journal_holds_do_no_harm() {
 #[test]
 fn capacity_zero_keeps_nothing_and_counts_on() {
     let mut cache = Cache::new(0);
-    assert_eq!(cache.add(1, b"a", &[], Ticks(1), 56), Ordinal(1));
-    assert_eq!(cache.add(1, b"a", &[], Ticks(1), 56), Ordinal(2));
+    assert_eq!(cache.add(1, b"a", &[], Ticks(1), 56).0, Ordinal(1));
+    assert_eq!(cache.add(1, b"a", &[], Ticks(1), 56).0, Ordinal(2));
     assert_eq!(
-        (cache.len(), cache.leaving(), cache.heap_bytes()),
-        (0, None, 0)
+        (cache.len(), cache.eviction_bytes(), cache.heap_bytes()),
+        (0, 0, 0)
     );
 }
 
@@ -207,5 +207,5 @@ fn a_clear_gives_back_all_memory() {
         (20_000 * 56, 0, 0)
     );
     drop(forgotten);
-    assert_eq!(cache.add(1, b"next", &[], Ticks(1), 56), Ordinal(30_001));
+    assert_eq!(cache.add(1, b"next", &[], Ticks(1), 56).0, Ordinal(30_001));
 }

@@ -28,6 +28,14 @@ pub(super) struct Content<'a> {
     pub(super) record_bytes: u64,
 }
 
+/// What a place held of which a hole was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Killed {
+    pub(super) hash: u32,
+    pub(super) record_bytes: u64,
+    pub(super) time: Ticks,
+}
+
 /// See the head of this file.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
@@ -113,13 +121,6 @@ impl Chunk {
         self.place(offset).map(|place| place.record_bytes())
     }
 
-    /// The bytes of the record at `offset`, and when it was added, if it is live.
-    #[inline]
-    pub(super) fn leaving(&self, offset: usize) -> Option<(u64, Ticks)> {
-        let place = self.place(offset)?;
-        Some((place.record_bytes(), self.time_of(*place)))
-    }
-
     /// Whether the place at `offset` is live and holds `id`.
     #[inline]
     pub(super) fn holds(&self, offset: usize, hash: u32, id: &[u8]) -> bool {
@@ -199,15 +200,20 @@ impl Chunk {
         self.live_bytes += low(place.record_bytes());
     }
 
-    /// Makes a hole of a live place; gives its hash and the bytes of its record.
+    /// Makes a hole of a live place; tells what it held.
     #[inline]
-    pub(super) fn kill(&mut self, offset: usize) -> Option<(u32, u64)> {
+    pub(super) fn kill(&mut self, offset: usize) -> Option<Killed> {
         let place = self.place_mut(offset)?;
         place.set_hole();
-        let (hash, record_bytes) = (place.hash, place.record_bytes());
+        let place = *place;
+        let record_bytes = place.record_bytes();
         self.live -= 1;
         self.live_bytes -= low(record_bytes);
-        Some((hash, record_bytes))
+        Some(Killed {
+            hash: place.hash,
+            record_bytes,
+            time: self.time_of(place),
+        })
     }
 
     /// Changes the bytes of a live place's record; gives the old ones.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::chunk::{Chunk, Content, PLACES};
+use super::chunk::{Chunk, Content, Killed, PLACES};
 use super::place::narrow;
 
 /// Missing chunks that are filled with empty ones rather than begin a new run.
@@ -80,7 +80,7 @@ impl Chunks {
     /// Makes a hole of a live place while IDs go out at the old end: a chunk's memory is kept for
     /// the next one.
     #[inline]
-    pub(super) fn evict(&mut self, ordinal: u64) -> Option<(u32, u64)> {
+    pub(super) fn evict(&mut self, ordinal: u64) -> Option<Killed> {
         let (chunk, offset) = self.get_mut(ordinal)?;
         let killed = chunk.kill(offset)?;
         if chunk.live() == 0 {
@@ -90,7 +90,7 @@ impl Chunks {
     }
 
     /// Makes a hole of a live place anywhere: the memory of a chunk without IDs is freed.
-    pub(super) fn remove(&mut self, ordinal: u64) -> Option<(u32, u64)> {
+    pub(super) fn remove(&mut self, ordinal: u64) -> Option<Killed> {
         let (chunk, offset) = self.get_mut(ordinal)?;
         let killed = chunk.kill(offset)?;
         if chunk.live() == 0 {

@@ -52,15 +52,6 @@ pub(crate) struct Remembered<'a> {
     pub(crate) record_bytes: u64,
 }
 
-/// The ID that the next add pushes out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Leaving {
-    /// Bytes of its record.
-    pub(crate) bytes: u64,
-    /// When it was added.
-    pub(crate) time: Ticks,
-}
-
 /// What went at once, and its memory, to be dropped where nobody waits for a lock.
 #[derive(Debug, Default)]
 #[must_use]
@@ -181,16 +172,18 @@ impl Cache {
         Ordinal(self.last.saturating_add(1).max(self.floor))
     }
 
-    /// The ID that the next add pushes out, if it does.
+    /// Bytes of the record of the ID that the next add pushes out; 0 if it pushes out none.
     #[inline]
-    pub(crate) fn leaving(&self) -> Option<Leaving> {
+    pub(crate) fn eviction_bytes(&self) -> u64 {
         let leaving = self.next().0.saturating_sub(self.capacity);
-        let (chunk, at) = self.chunks.get(leaving)?;
-        let (bytes, time) = chunk.leaving(at)?;
-        Some(Leaving { bytes, time })
+        self.chunks
+            .get(leaving)
+            .and_then(|(chunk, at)| chunk.record_bytes(at))
+            .unwrap_or(0)
     }
 
-    /// Remembers `id`, which is not live, at the [next](Cache::next) ordinal.
+    /// Remembers `id`, which is not live, at the [next](Cache::next) ordinal; tells also when the
+    /// ID was added that it pushes out, if it does.
     ///
     /// Record bytes are counted from the length of `id` to 2 MiB more.
     #[inline]
@@ -201,12 +194,13 @@ impl Cache {
         value: &[u8],
         time: Ticks,
         record_bytes: u64,
-    ) -> Ordinal {
+    ) -> (Ordinal, Option<Ticks>) {
         let ordinal = self.next().0;
+        let mut evicted = None;
         // One address cannot reach the highest ordinal; a store whose files say so keeps nothing.
         if self.capacity > 0 && ordinal > self.last {
             if let Some(leaving) = ordinal.checked_sub(self.capacity) {
-                self.evict(leaving);
+                evicted = self.evict(leaving);
             }
             self.last = ordinal;
             self.put(
@@ -224,18 +218,18 @@ impl Cache {
             }
         }
         self.last = ordinal;
-        Ordinal(ordinal)
+        (Ordinal(ordinal), evicted)
     }
 
     /// Makes a hole of a live ID; gives the bytes of its record, 0 if it was not live.
     pub(crate) fn remove(&mut self, ordinal: Ordinal) -> u64 {
-        let Some((hash, bytes)) = self.chunks.remove(ordinal.0) else {
+        let Some(killed) = self.chunks.remove(ordinal.0) else {
             return 0;
         };
-        self.index.remove(hash, low(ordinal.0));
+        self.index.remove(killed.hash, low(ordinal.0));
         self.len -= 1;
-        self.live_bytes -= bytes;
-        bytes
+        self.live_bytes -= killed.record_bytes;
+        killed.record_bytes
     }
 
     /// Raises the floor to `floor`; it never falls.
@@ -339,13 +333,14 @@ impl Cache {
             .tend(self.capacity, |other| hash_at(chunks, last, other));
     }
 
+    /// Lets go of an ordinal, if it is live; gives its time.
     #[inline]
-    fn evict(&mut self, ordinal: u64) {
-        if let Some((hash, bytes)) = self.chunks.evict(ordinal) {
-            self.index.remove(hash, low(ordinal));
-            self.len -= 1;
-            self.live_bytes -= bytes;
-        }
+    fn evict(&mut self, ordinal: u64) -> Option<Ticks> {
+        let killed = self.chunks.evict(ordinal)?;
+        self.index.remove(killed.hash, low(ordinal));
+        self.len -= 1;
+        self.live_bytes -= killed.record_bytes;
+        Some(killed.time)
     }
 
     /// Takes out what lives between `from` and the start of the window, which has moved on from it.
@@ -363,7 +358,9 @@ impl Cache {
                 self.index.refit();
                 from = from.max(to - to % SINGLY_MAX);
             }
-            (from..to).for_each(|ordinal| self.evict(ordinal));
+            for ordinal in from..to {
+                self.evict(ordinal);
+            }
         }
         let bytes = live_bytes - self.live_bytes;
         let mut storage = None;

@@ -103,7 +103,9 @@ impl Cache {
         match self.start() {
             now if now == start => {}
             // Usually one comes and one goes.
-            _ if is_next => self.evict(start),
+            _ if is_next => {
+                self.evict(start);
+            }
             _ => drop(self.leave(start)),
         }
     }

@@ -149,13 +149,11 @@ impl Run {
         if found.is_some() {
             return;
         }
-        let (leaving, before) = (
-            self.cache.leaving().map_or(0, |leaving| leaving.bytes),
-            self.model.live_bytes(),
-        );
+        let (leaving, before) = (self.cache.eviction_bytes(), self.model.live_bytes());
         let ordinal = self
             .cache
             .add(hash, &id, &value, Ticks(time), record_bytes)
+            .0
             .0;
         assert_eq!(ordinal, (self.model.last + 1).max(self.model.floor));
         self.model.last = ordinal;

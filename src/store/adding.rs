@@ -172,9 +172,7 @@ impl Shared {
     ) -> std::result::Result<(Option<Appended>, Ordinal), Refused> {
         let time = self.now();
         let Some(journal) = &self.journal else {
-            let leaving = state.cache.leaving();
-            let of_add = (time, id.len() as u64);
-            let ordinal = state.remember((hash, id), value, of_add, leaving);
+            let ordinal = state.remember((hash, id), value, time, id.len() as u64);
             self.begun(state);
             return Ok((None, ordinal));
         };
@@ -190,11 +188,10 @@ impl Shared {
             value: (!value.is_empty()).then_some(value),
             id,
         };
-        let leaving = state.cache.leaving();
-        let evicted = leaving.map_or(0, |leaving| signed(leaving.bytes));
+        let evicted = signed(state.cache.eviction_bytes());
         let base = state.base.segment();
         let appended = journal.append_add(&add, &mut state.base, purpose, -evicted)?;
-        state.remember((hash, id), value, (time, appended.bytes), leaving);
+        state.remember((hash, id), value, time, appended.bytes);
         if state.base.segment() != base {
             state.begins_segment(ordinal);
         }

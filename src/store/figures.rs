@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cache::Leaving;
 use crate::facade::Mutex;
 use crate::ids::{Ordinal, Ticks};
 use crate::stats::{CacheStats, Counts, Stats};
@@ -65,22 +64,22 @@ impl Gone {
 }
 
 impl AddressState {
-    /// Remembers `id` in the cache, and counts what goes for it: `leaving`, as the cache has told
-    /// just before.
+    /// Remembers `id` in the cache, and counts what goes for it.
     #[inline]
     pub(crate) fn remember(
         &mut self,
         (hash, id): (u64, &[u8]),
         value: &[u8],
-        (time, record_bytes): (Ticks, u64),
-        leaving: Option<Leaving>,
+        time: Ticks,
+        record_bytes: u64,
     ) -> Ordinal {
-        if let Some(leaving) = leaving {
+        let (ordinal, evicted) = self.cache.add(hash, id, value, time, record_bytes);
+        if let Some(added) = evicted {
             let counts = self.figures.count();
             counts.evicted += 1;
-            counts.evicted_age = age(leaving.time, time);
+            counts.evicted_ticks = time.0.saturating_sub(added.0);
         }
-        self.cache.add(hash, id, value, time, record_bytes)
+        ordinal
     }
 
     /// IDs told "added" ever. Ordinals from disk may be high: sums of them wrap, and their
@@ -135,5 +134,6 @@ impl Shared {
 
 /// The time from one tick to another.
 fn age(from: Ticks, to: Ticks) -> Duration {
-    Duration::from_millis(Ticks(to.0.saturating_sub(from.0)).milliseconds())
+    let apart = Ticks(to.0.saturating_sub(from.0));
+    Duration::from_millis(apart.milliseconds())
 }

@@ -133,8 +133,11 @@ impl Shared {
         let freed = state.cache.get(old).map_or(0, |known| known.record_bytes);
         // What is pushed out may be the ID's own place before.
         let is_own = old.0.checked_add(state.cache.capacity()) == Some(ordinal.0);
-        let leaving = state.cache.leaving().filter(|_| !is_own);
-        let evicted = leaving.map_or(0, |leaving| leaving.bytes);
+        let evicted = if is_own {
+            0
+        } else {
+            state.cache.eviction_bytes()
+        };
         let (base, live) = (state.base.segment(), -signed(freed + evicted));
         let appended = journal.append_renew(&add, old, &mut state.base, live)?;
         state.renewed(old, (hash, id), value, (time, appended.bytes));
@@ -183,8 +186,8 @@ impl AddressState {
     /// Gives the ID at `old` the next ordinal in the cache.
     fn renewed(&mut self, old: Ordinal, id: (u64, &[u8]), value: &[u8], of_add: (Ticks, u64)) {
         self.cache.remove(old);
-        let leaving = self.cache.leaving();
-        self.remember(id, value, of_add, leaving);
+        let (time, record_bytes) = of_add;
+        self.remember(id, value, time, record_bytes);
         self.figures.count().renewed += 1;
     }
 }

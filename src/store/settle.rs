@@ -178,8 +178,7 @@ impl Transaction {
                     };
                     let bytes = element_bytes(count, &self.element(change, 0));
                     let id = self.gathered.id(start, end);
-                    let leaving = state.cache.leaving();
-                    state.remember((hash, id), &[], (time, bytes), leaving);
+                    state.remember((hash, id), &[], time, bytes);
                     self.handle.shared.begun(state);
                 }
                 Settled::Remove { address, ordinal } => {
