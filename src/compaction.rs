@@ -36,6 +36,7 @@ pub(crate) trait Living {
     fn carry_dead(&self, address: u32, ordinal: Ordinal, id: &[u8]) -> Result<u64, Refused>;
     fn carry_bookmark(&self, name: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
     fn carry_prepare(&self, transaction: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
+    fn carry_settings(&self, pattern: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
 }
 
 /// Bytes of records that are looked at in one step.
@@ -78,6 +79,9 @@ enum Piece {
     },
     Prepare {
         transaction: Box<[u8]>,
+    },
+    Settings {
+        pattern: Box<[u8]>,
     },
 }
 
@@ -191,6 +195,7 @@ fn carry(
         Piece::Definition { address } => *carried += living.carry_definition(*address, segment)?,
         Piece::Bookmark { name } => *carried += living.carry_bookmark(name, segment)?,
         Piece::Prepare { transaction } => *carried += living.carry_prepare(transaction, segment)?,
+        Piece::Settings { pattern } => *carried += living.carry_settings(pattern, segment)?,
     }
     Ok(())
 }
@@ -322,6 +327,10 @@ fn note_pieces(
         Record::Prepare { transaction, .. } => {
             let transaction = Box::from(*transaction);
             pieces.push_back(Piece::Prepare { transaction });
+        }
+        Record::Settings { pattern, .. } => {
+            let pattern = Box::from(*pattern);
+            pieces.push_back(Piece::Settings { pattern });
         }
         Record::Transaction { elements, .. } => {
             for element in *elements {

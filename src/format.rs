@@ -119,6 +119,9 @@ pub(crate) mod kind {
     pub(crate) const MARK: u8 = 14;
     pub(crate) const SEAL: u8 = 15;
     pub(crate) const RELEASE: u8 = 16;
+    /// Settings of a pattern. May be skipped: what they have done to an address stands in its
+    /// definition.
+    pub(crate) const SETTINGS: u8 = 128;
     /// From here up a reader may skip what it does not know.
     pub(crate) const SKIPPABLE_MIN: u8 = 128;
 }

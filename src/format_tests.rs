@@ -176,6 +176,7 @@ fn the_kinds_are_as_written_down() {
         ("mark", kind::MARK),
         ("seal", kind::SEAL),
         ("release", kind::RELEASE),
+        ("settings", kind::SETTINGS),
     ];
     let rows = table("### 4.2 Kinds and bodies");
     let written: Vec<(&str, u8)> = rows

@@ -57,6 +57,7 @@
 //!
 //! The bytes on disk are written down in docs/format.md of the repository.
 
+mod address_settings;
 mod cache;
 mod claim;
 mod clock;
@@ -90,6 +91,7 @@ mod sync_policy;
 mod transaction;
 mod waits;
 
+pub use address_settings::{AddressSettings, Origin, Wildcards};
 pub use clock::{Clock, Entropy, SystemClock, SystemEntropy};
 pub use error::{Bytes, Cause, DamageReason, Error, RejectedBecause, Result, write_escaped};
 pub use format::{
@@ -100,7 +102,7 @@ pub use ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Slot, Ticks};
 pub use options::{ID_CACHE_SIZE, Options};
 pub use receipt::Receipt;
 pub use recovery::{
-    AgeChange, CapacityChange, Progress, RecoveryReport, SegmentReport, TailReport,
+    AgeChange, CapacityChange, EndedCache, Progress, RecoveryReport, SegmentReport, TailReport,
 };
 pub use stats::{CacheStats, Stats};
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageFile, StorageLock, Writes};

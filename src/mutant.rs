@@ -71,6 +71,9 @@ pub enum Mutant {
     RenewIsNoBase = 55,
     ValueNotCarried = 56,
     ExpiresATickLate = 57,
+    SettingsNotCarried = 70,
+    SettingBeatsCall = 71,
+    SettingsNotRecorded = 72,
 }
 
 #[cfg(idjournal_mutants)]

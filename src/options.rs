@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::address_settings::{AddressSettings, Effective, Origin, Patterns, SetBy, Wildcards};
 use crate::clock::{Clock, Entropy, SystemClock, SystemEntropy, ticks};
 use crate::error::{Error, Result};
 use crate::format;
@@ -36,6 +37,8 @@ pub struct Options {
     pub(crate) max_age: Option<u64>,
     pub(crate) persistence: bool,
     pub(crate) end_stored_ids: bool,
+    address_settings: Vec<(Box<[u8]>, AddressSettings)>,
+    wildcards: Wildcards,
     pub(crate) sync_policy: SyncPolicy,
     pub(crate) segment_bytes: u64,
     pub(crate) writes: Writes,
@@ -60,6 +63,8 @@ pub(crate) struct Fresh {
     pub(crate) capacity: u64,
     /// In ticks; 0 is none.
     pub(crate) max_age: u64,
+    /// Whether its IDs are written to the journal, if there is one.
+    pub(crate) is_stored: bool,
 }
 
 impl Default for Options {
@@ -69,6 +74,8 @@ impl Default for Options {
             max_age: None,
             persistence: true,
             end_stored_ids: false,
+            address_settings: Vec::new(),
+            wildcards: Wildcards::default(),
             sync_policy: SyncPolicy::Always,
             segment_bytes: 4 << 20,
             writes: Writes::Auto,
@@ -123,6 +130,31 @@ impl Options {
     #[must_use]
     pub fn end_stored_ids(mut self, is_on: bool) -> Options {
         self.end_stored_ids = is_on;
+        self
+    }
+
+    /// Settings for the addresses that `pattern` matches; given again, they replace those before.
+    ///
+    /// Words are separated by `.`; `*` stands for one word, and `#` at the end for any number of
+    /// them, also none. Of all patterns that match an address the most specific one decides, and
+    /// what it leaves unset is inherited from the next one, at last from these options: see
+    /// [`AddressSettings`]. What a call has set is not changed by settings, and a pattern that
+    /// [`configure`](crate::Store::configure) has set decides before the same one here.
+    #[must_use]
+    pub fn address_settings(
+        mut self,
+        pattern: impl AsRef<[u8]>,
+        settings: AddressSettings,
+    ) -> Options {
+        let pattern = Box::from(pattern.as_ref());
+        self.address_settings.push((pattern, settings));
+        self
+    }
+
+    /// The characters that have a meaning in patterns; `.`, `#` and `*` unless set.
+    #[must_use]
+    pub fn wildcards(mut self, wildcards: Wildcards) -> Options {
+        self.wildcards = wildcards;
         self
     }
 
@@ -202,16 +234,44 @@ impl Options {
         self
     }
 
-    /// The capacity of an address for which no call has set one.
-    pub(crate) fn new_capacity(&self) -> u64 {
-        self.id_cache_size.unwrap_or(ID_CACHE_SIZE)
+    /// The patterns of these options.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Options`] if one means nothing, [`Error::Limit`] if a capacity is too high.
+    pub(crate) fn patterns(&self) -> Result<Patterns> {
+        let wrong = |option, why| Error::Options { option, why };
+        if let Some(why) = self.wildcards.fault() {
+            return Err(wrong("wildcards", why));
+        }
+        let mut patterns = Patterns::new(self.wildcards);
+        for (text, settings) in &self.address_settings {
+            check_settings(settings)?;
+            let pattern = patterns.parse(text);
+            let pattern = pattern.map_err(|why| wrong("address_settings", why))?;
+            patterns.set(SetBy::Options, pattern, *settings);
+        }
+        Ok(patterns)
     }
 
-    /// What a new address begins with.
-    pub(crate) fn fresh(&self) -> Fresh {
+    /// Adds what these options say of every address.
+    pub(crate) fn inherit(&self, mut effective: Effective) -> Effective {
+        let for_all = AddressSettings {
+            id_cache_size: self.id_cache_size,
+            max_age: self.max_age.map(|ticks| age_of(ticks).unwrap_or_default()),
+            ..AddressSettings::default()
+        };
+        effective.inherit(for_all, Origin::Options);
+        effective
+    }
+
+    /// What a new address begins with, for which that holds.
+    pub(crate) fn fresh(effective: &Effective) -> Fresh {
+        let capacity = effective.id_cache_size;
         Fresh {
-            capacity: self.new_capacity(),
-            max_age: self.max_age.unwrap_or(0),
+            capacity: capacity.map_or(ID_CACHE_SIZE, |(ids, _)| ids),
+            max_age: effective.max_age.map_or(0, |(age, _)| ticks_of(age)),
+            is_stored: effective.is_stored(),
         }
     }
 
@@ -225,14 +285,11 @@ impl Options {
                 "must be a multiple of 1024 from 1024 to 512 MiB",
             );
         }
-        if self.new_capacity() > format::CAPACITY_MAX {
-            let (max, actual) = (format::CAPACITY_MAX, self.new_capacity());
-            return Err(Error::Limit {
-                limit: "capacity",
-                max,
-                actual,
-            });
-        }
+        check_settings(&AddressSettings {
+            id_cache_size: self.id_cache_size,
+            ..AddressSettings::default()
+        })?;
+        self.patterns()?;
         if self.end_stored_ids && self.persistence {
             return wrong("end_stored_ids", "needs persistence to be off");
         }
@@ -263,6 +320,20 @@ impl Options {
     }
 }
 
+/// A capacity beyond its limit is refused.
+pub(crate) fn check_settings(settings: &AddressSettings) -> Result<()> {
+    let (limit, max) = ("capacity", format::CAPACITY_MAX);
+    match settings.id_cache_size.filter(|ids| *ids > max) {
+        Some(actual) => Err(Error::Limit { limit, max, actual }),
+        None => Ok(()),
+    }
+}
+
+/// The age of a setting in ticks: zero is none there too.
+pub(crate) fn ticks_of(age: Duration) -> u64 {
+    age_ticks((!age.is_zero()).then_some(age))
+}
+
 /// An age in ticks, rounded up and at least one, so that it differs from none, which is 0.
 pub(crate) fn age_ticks(age: Option<Duration>) -> u64 {
     let rounded_up = |age: Duration| {
@@ -287,6 +358,8 @@ impl fmt::Debug for Options {
             .field("max_age", &self.max_age.map(age_of))
             .field("persistence", &self.persistence)
             .field("end_stored_ids", &self.end_stored_ids)
+            .field("address_settings", &self.address_settings.len())
+            .field("wildcards", &self.wildcards)
             .field("sync_policy", &self.sync_policy)
             .field("segment_bytes", &self.segment_bytes)
             .field("writes", &self.writes)

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::address_settings::Origin;
 use crate::ids::Ticks;
 
 /// What a store has done since it was opened, and how much there is of what now.
@@ -108,6 +109,16 @@ pub struct CacheStats {
     pub len: u64,
     /// Adds that its window holds.
     pub capacity: u64,
+    /// Where that capacity comes from.
+    pub capacity_origin: Origin,
+    /// The age from which an ID is as if it were gone; none if no age ends it.
+    pub max_age: Option<Duration>,
+    /// Where that age comes from.
+    pub max_age_origin: Origin,
+    /// Whether IDs are written to the journal.
+    pub is_stored: bool,
+    /// Where that comes from.
+    pub persistence_origin: Origin,
     /// The ordinal of the last add.
     pub last_ordinal: u64,
     /// IDs that are claimed.

@@ -49,7 +49,7 @@ fn copy(from: &Path) -> (tempfile::TempDir, Files) {
 
 #[test]
 fn every_fixture_tells_what_it_told_when_it_was_made() {
-    assert_eq!(names().len(), 8);
+    assert_eq!(names().len(), 9);
     for name in names() {
         let (path, words) = fixture(&name);
         let (directory, before) = copy(&path);

@@ -179,6 +179,7 @@ fn check(seed: u64, coverage: &Coverage) -> Result<(), String> {
         changes_settings,
         reopens: true,
         drops: true,
+        configures: true,
     };
     let mut script: Vec<_> = (0..OPERATIONS)
         .map(|_| Operation::generate(&mut generator, &profile))

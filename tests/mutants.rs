@@ -101,6 +101,9 @@ const MUTANTS: &[(Mutant, By)] = &[
     (LazyCarrying, Pace),
     (FirstNotNamed, Rot(60_000)),
     (ReachTooShort, Loop(60_000)),
+    (SettingsNotCarried, Loop(60_000)),
+    (SettingBeatsCall, Loop(60_000)),
+    (SettingsNotRecorded, Loop(60_000)),
 ];
 
 /// How many states it took until the bug was caught, and by what words.
@@ -163,12 +166,16 @@ fn carrying() -> Result<(u64, String), u64> {
 fn geometry(seed: u64, by: By) -> Geometry {
     let any = Geometry::of(seed);
     match by {
-        Failing(_) => Geometry {
-            faults: 100,
-            rots: 0,
-            snapshots: [1; 4],
-            ..any
-        },
+        Failing(_) => {
+            let mut failing = Geometry {
+                faults: 100,
+                rots: 0,
+                snapshots: [1; 4],
+                ..any
+            };
+            failing.profile.configures = false;
+            failing
+        }
         Rot(_) => Geometry { rots: 100, ..any },
         Reuse(_) => {
             let mut reuse = Geometry {

@@ -25,7 +25,8 @@ use std::sync::atomic::Ordering;
 use std::{env, fs};
 
 use idjournal::{
-    Bytes, Error, MemoryStorage, Namespace, OnDuplicate, Options, Owner, Result, Store,
+    AddressSettings, Bytes, Error, MemoryStorage, Namespace, OnDuplicate, Options, Owner, Result,
+    Store,
 };
 
 use support::{Files, HandClock, answers, commit, files, open, repeatable, storage_of, uuid};
@@ -63,6 +64,7 @@ pub(crate) fn fixtures() -> BTreeMap<&'static str, Fixture> {
         ("stale", killed(1024, go_round)),
         ("cleared", closed(1024, clear)),
         ("every_kind", closed(1024, every_kind)),
+        ("settings", closed(1024, settings)),
         ("torn", torn()),
         ("damaged", damaged()),
     ];
@@ -152,6 +154,25 @@ fn every_kind(store: &Store, clock: &HandClock) {
     let _ = store.cache("short").unwrap().add("x").unwrap();
     assert!(store.drop_cache("short").wait().unwrap());
     add(store, clock, "orders", 40..44);
+    let stats = store.stats();
+    assert!(stats.carried_records > 0 && stats.segments_released > 0);
+}
+
+/// Patterns set by calls, one of them taken away, and what they did; carried once around.
+fn settings(store: &Store, clock: &HandClock) {
+    let age = std::time::Duration::from_secs(1_000_000);
+    let none = AddressSettings::default();
+    let set = |pattern: &str, settings| store.configure(pattern, settings).wait().unwrap();
+    add(store, clock, "orders.eu", 0..8);
+    set("orders.#", none.id_cache_size(5).max_age(age));
+    set("orders.*", none.id_cache_size(3));
+    set("orders.eu", none.persistence(true));
+    set("orders.eu", none);
+    set("tmp.#", none.persistence(false).end_stored_ids(true));
+    add(store, clock, "tmp.1", 0..3);
+    store.cache("busy").unwrap().set_capacity(4).wait().unwrap();
+    add(store, clock, "busy", 0..60);
+    add(store, clock, "orders.eu.all", 0..7);
     let stats = store.stats();
     assert!(stats.carried_records > 0 && stats.segments_released > 0);
 }

@@ -348,6 +348,8 @@ impl<'a> Live<'a> {
             };
             found.push((bookmark.segment, encoded_bytes(&record, false)));
         }
+        let configured = self.replayed.configured.values();
+        found.extend(configured.map(|pattern| (pattern.segment, pattern.record_bytes)));
         for (segment, bytes) in found {
             self.lives(segment, bytes);
         }

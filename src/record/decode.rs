@@ -4,6 +4,7 @@
 //! the kind known, is the content possible.
 
 use super::body::{Cursor, Elements, Ordinals};
+use super::settings::settings;
 use super::{Add, Decoded, Definition, Dropped, Record, Seed, Stop};
 use crate::format::{ADDRESS_BYTES_MAX, CAPACITY_MAX, ID_BYTES_MAX, UNIT_BYTES, flag, frame, kind};
 use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
@@ -301,6 +302,11 @@ fn other<'a>(body: &mut Cursor<'a>, kind: u8, here: SegmentNumber) -> Result<Rec
                 value: body.rest(),
             }
         }
+        kind::SETTINGS => Record::Settings {
+            time: Ticks(body.u64()?),
+            settings: settings(body)?,
+            pattern: body.rest_within(ADDRESS_BYTES_MAX)?,
+        },
         kind::MARK => Record::Mark,
         kind::SEAL => {
             let (number, salt) = (SegmentNumber(body.u64()?), body.u64()?);

@@ -5,6 +5,7 @@
 
 use super::body::{long_length, value_length};
 use super::length::{SHORT_ADD_BODY_BYTES, body_bytes, framed_bytes, value_of};
+use super::settings::put_settings;
 use super::{Add, Definition, Dropped, Record, Seed, low_32};
 use crate::format::{ID_BYTES_MAX, UNIT_BYTES, flag, frame, kind};
 use crate::ids::{Namespace, Ordinal, Position, Ticks};
@@ -164,6 +165,7 @@ fn kind_and_flags(record: &Record<'_>, carried: bool) -> (u8, u8) {
         Record::Commit { .. } => kind::COMMIT,
         Record::RollBack { .. } => kind::ROLL_BACK,
         Record::Bookmark { .. } => kind::BOOKMARK,
+        Record::Settings { .. } => kind::SETTINGS,
         Record::Mark => kind::MARK,
         Record::Seal { .. } => kind::SEAL,
         Record::Release { .. } => kind::RELEASE,
@@ -256,6 +258,15 @@ fn put_body(out: &mut Vec<u8>, record: &Record<'_>) {
             put_u32(out, long_length(name));
             out.extend_from_slice(name);
             out.extend_from_slice(value);
+        }
+        Record::Settings {
+            time,
+            pattern,
+            settings,
+        } => {
+            put_u64(out, time.0);
+            put_settings(out, settings);
+            out.extend_from_slice(pattern);
         }
         Record::Mark | Record::Skipped { .. } => {}
         Record::Seal { number, salt } => {

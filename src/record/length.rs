@@ -1,5 +1,6 @@
 //! How many bytes a record takes, told before it is encoded.
 
+use super::settings::SETTINGS_BYTES;
 use super::{Add, AddForm, Record};
 use crate::format::{UNIT_BYTES, frame};
 
@@ -78,6 +79,7 @@ pub(super) fn body_bytes(record: &Record<'_>) -> usize {
         } => 8 + 4 + 4 + transaction.len() + ordinals.bytes().len(),
         Record::RollBack { transaction, .. } => 8 + 4 + transaction.len(),
         Record::Bookmark { name, value, .. } => 8 + 4 + name.len() + value.len(),
+        Record::Settings { pattern, .. } => 8 + SETTINGS_BYTES + pattern.len(),
         Record::Mark | Record::Skipped { .. } => 0,
         Record::Seal { .. } => 8 + 8,
         Record::Release { .. } => 8,

@@ -9,7 +9,9 @@ mod body;
 mod decode;
 mod encode;
 mod length;
+mod settings;
 
+use crate::address_settings::AddressSettings;
 use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
 use crate::mutant::{self, Mutant};
 
@@ -105,6 +107,15 @@ pub enum Record<'a> {
         name: &'a [u8],
         /// Its value.
         value: &'a [u8],
+    },
+    /// A pattern has these settings from now on, all of them; none if it was taken away.
+    Settings {
+        /// When.
+        time: Ticks,
+        /// The pattern.
+        pattern: &'a [u8],
+        /// Its settings.
+        settings: AddressSettings,
     },
     /// Nothing but the mark in the frame.
     Mark,

@@ -1,5 +1,7 @@
 //! For the tests of this folder: one record of every kind, and the place where it stands.
 
+use std::time::Duration;
+
 use super::*;
 
 pub(super) const IDENTITY: [u8; 16] = *b"identity-of-this";
@@ -167,6 +169,17 @@ impl Parts {
             name: &self.short,
             value: &self.long,
         });
+        let stored = Some(self.flag).filter(|_| self.number % 3 == 0);
+        check(Record::Settings {
+            time,
+            pattern: &self.long,
+            settings: AddressSettings {
+                id_cache_size: Some(self.number % (1 << 31)).filter(|_| self.flag),
+                max_age: Some(Duration::from_millis(10 * (self.number >> 20))),
+                persistence: stored,
+                end_stored_ids: stored.is_some() && self.ordinal % 2 == 0,
+            },
+        });
         check(Record::Seal {
             number: SegmentNumber(NUMBER.0 + 1 + self.number % 9),
             salt: !self.number,
@@ -175,7 +188,7 @@ impl Parts {
             oldest: SegmentNumber(1 + self.number % NUMBER.0),
         });
         check(Record::Skipped {
-            kind: 128 | self.value.first().copied().unwrap_or(0),
+            kind: 192 | self.value.first().copied().unwrap_or(0),
         });
     }
 }

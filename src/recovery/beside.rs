@@ -1,5 +1,6 @@
 //! What lives in the journal beside IDs: bookmarks and prepared transactions.
 
+use crate::address_settings::AddressSettings;
 use crate::ids::{Ordinal, Owner, SegmentNumber, Ticks};
 use crate::record::{Element, TransactionBody};
 
@@ -8,6 +9,14 @@ pub(crate) struct Bookmark {
     pub(crate) value: Box<[u8]>,
     pub(crate) time: Ticks,
     pub(crate) segment: SegmentNumber,
+}
+
+/// The settings of a pattern, and where their record is.
+pub(crate) struct Configured {
+    pub(crate) settings: AddressSettings,
+    pub(crate) time: Ticks,
+    pub(crate) segment: SegmentNumber,
+    pub(crate) record_bytes: u64,
 }
 
 /// A prepared transaction that is not resolved.

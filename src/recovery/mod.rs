@@ -25,14 +25,16 @@ use crate::ring::{FreeSlot, Link, Ring};
 use crate::storage::StorageFile;
 use crate::store_file::StoreCopy;
 
-pub(crate) use beside::{Bookmark, Prepared};
+pub(crate) use beside::{Bookmark, Configured, Prepared};
 pub(crate) use chain::{Chain, ChainSegment, find_chain, survey_chain};
 pub(crate) use replay::{At, Replayed, ReplayedAddress, element_bytes};
 pub(crate) use scan::{
     SlotFacts, choose_store_copy, read_headers, read_slot, read_store, read_store_copies,
 };
 
-pub use report::{AgeChange, CapacityChange, Progress, RecoveryReport, SegmentReport, TailReport};
+pub use report::{
+    AgeChange, CapacityChange, EndedCache, Progress, RecoveryReport, SegmentReport, TailReport,
+};
 
 pub(crate) type File = Arc<dyn StorageFile>;
 

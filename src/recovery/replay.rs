@@ -17,7 +17,7 @@ use crate::mutant::{self, Mutant};
 use crate::record::{
     Add, Decoded, Definition, Element, Elements, Record, TransactionBody, transaction_bytes,
 };
-use crate::recovery::beside::{Bookmark, Change, Prepared};
+use crate::recovery::beside::{Bookmark, Change, Configured, Prepared};
 
 /// Everything that the journal says, applied.
 pub(crate) struct Replayed {
@@ -25,6 +25,7 @@ pub(crate) struct Replayed {
     pub(crate) addresses: HashMap<u32, ReplayedAddress, RandomState>,
     pub(crate) bookmarks: HashMap<Box<[u8]>, Bookmark>,
     pub(crate) prepared: HashMap<Box<[u8]>, Prepared>,
+    pub(crate) configured: HashMap<Box<[u8]>, Configured>,
     /// How many later copies there are of a record that is still there itself: those are not copied
     /// again.
     pub(crate) copies: HashMap<(u32, Ordinal), u32>,
@@ -82,6 +83,7 @@ impl Replayed {
             addresses: HashMap::default(),
             bookmarks: HashMap::new(),
             prepared: HashMap::new(),
+            configured: HashMap::new(),
             copies: HashMap::new(),
             newest_time: Ticks(0),
             records: 0,
@@ -178,6 +180,23 @@ impl Replayed {
                 self.prepared.remove(*transaction);
             }
             Record::Bookmark { time, name, value } => self.bookmark(at, *time, name, value),
+            Record::Settings {
+                time,
+                pattern,
+                settings,
+            } => {
+                self.newest_time = self.newest_time.max(*time);
+                let configured = Configured {
+                    settings: *settings,
+                    time: *time,
+                    segment: at.segment,
+                    record_bytes: decoded.bytes,
+                };
+                match settings.is_empty() {
+                    true => self.configured.remove(*pattern),
+                    false => self.configured.insert(Box::from(*pattern), configured),
+                };
+            }
             Record::Mark
             | Record::Seal { .. }
             | Record::Release { .. }

@@ -43,6 +43,10 @@ pub struct RecoveryReport {
     pub capacity_changes: Vec<CapacityChange>,
     /// Ages that the options changed.
     pub age_changes: Vec<AgeChange>,
+    /// Caches whose stored IDs were ended, since address settings turn their persistence off.
+    pub ended_caches: Vec<EndedCache>,
+    /// Patterns that calls have set which mean nothing with the wildcards of these options.
+    pub inactive_patterns: Vec<Bytes>,
     /// Milliseconds by which the clock is ahead of the newest time in the journal; negative if
     /// behind.
     pub clock_ahead_milliseconds: i64,
@@ -104,6 +108,18 @@ pub struct AgeChange {
     pub old: Option<Duration>,
     /// The age now.
     pub new: Option<Duration>,
+    /// Live IDs that were forgotten by it.
+    pub forgotten: u64,
+}
+
+/// A cache whose stored IDs were ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EndedCache {
+    /// Which of the two caches.
+    pub namespace: Namespace,
+    /// The address.
+    pub address: Bytes,
     /// Live IDs that were forgotten by it.
     pub forgotten: u64,
 }

@@ -153,7 +153,7 @@ fn records_of_an_earlier_life_are_no_records() {
 fn a_newer_kind_is_named_and_a_skippable_one_is_given() {
     let mut sketch = Sketch::new();
     sketch.record(&Record::Skipped {
-        kind: kind::SKIPPABLE_MIN,
+        kind: kind::SKIPPABLE_MIN + 1,
     });
     let offset = sketch.offset;
     sketch.record(&Record::Skipped { kind: 99 });

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::ids::{Ordinal, Owner, Position};
-use crate::journal::{Appended, Purpose, Refused, Standing};
+use crate::journal::{Appended, Journal, Purpose, Refused, Standing};
 use crate::mutant::{self, Mutant};
 use crate::record::{Add, Definition, Record};
 use crate::store::address::{Address, AddressState, Defined, Seen};
@@ -172,12 +172,15 @@ impl Shared {
     ) -> std::result::Result<(Option<Appended>, Ordinal), Refused> {
         let time = self.now();
         let Some(journal) = &self.journal else {
-            let ordinal = state.remember((hash, id), value, time, id.len() as u64);
-            self.begun(state);
+            let ordinal = self.record_in_memory(state, (hash, id, value), purpose);
             return Ok((None, ordinal));
         };
         let number = match (state.defined, state.number) {
             (Some(_), Some(number)) => number,
+            _ if state.is_memory_only => {
+                let ordinal = self.record_in_memory(state, (hash, id, value), purpose);
+                return Ok((None, ordinal));
+            }
             _ => self.define(address, state, within(purpose))?,
         };
         let ordinal = state.cache.next();
@@ -198,6 +201,26 @@ impl Shared {
         self.begun(state);
         state.note(ordinal, appended.end, journal.commit.durable());
         Ok((Some(appended), ordinal))
+    }
+
+    /// Remembers an ID that is written nowhere; what was set aside for that is given back.
+    fn record_in_memory(
+        &self,
+        state: &mut AddressState,
+        (hash, id, value): (u64, &[u8], &[u8]),
+        purpose: Purpose,
+    ) -> Ordinal {
+        let ordinal = state.remember((hash, id), value, self.now(), id.len() as u64);
+        self.begun(state);
+        if let (Some(journal), Purpose::Claimed(bytes)) = (&self.journal, purpose) {
+            journal.unclaim(bytes);
+        }
+        ordinal
+    }
+
+    /// The journal, if what happens to this address is written to it.
+    pub(crate) fn journal_of(&self, state: &AddressState) -> Option<&Arc<Journal>> {
+        self.journal.as_ref().filter(|_| !state.is_memory_only)
     }
 
     /// The number of `address`, which gets one if it has none: from then on it is one of those that
@@ -247,7 +270,7 @@ impl Shared {
             incarnation: state.incarnation,
             capacity: state.cache.capacity(),
             max_age: state.cache.max_age(),
-            floor: state.cache.floor(),
+            floor: state.cache.floor().max(state.stored_from),
             last: state.cache.last(),
             time: self.now(),
             name: &address.name,

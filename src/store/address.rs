@@ -33,6 +33,10 @@ pub(crate) struct AddressState {
     pub(crate) by_call: bool,
     /// Whether its age was set by a call.
     pub(crate) age_by_call: bool,
+    /// Whether its IDs are not written to the journal.
+    pub(crate) is_memory_only: bool,
+    /// What lives below this ordinal is in no record, from when it was in memory only.
+    pub(crate) stored_from: Ordinal,
     /// Whether IDs have expired since the last record that tells so.
     pub(crate) owes_floor: bool,
     /// Which incarnation the next definition is of.
@@ -106,6 +110,8 @@ impl AddressState {
             is_begun: false,
             by_call: false,
             age_by_call: false,
+            is_memory_only: !fresh.is_stored,
+            stored_from: Ordinal(0),
             owes_floor: false,
             incarnation: 0,
             last_change: Position::default(),

@@ -78,9 +78,9 @@ impl Shared {
         let forgotten = state.cache.expire(self.now())?;
         state.figures.count().expired += before - state.cache.len();
         state.unsynced.forget_below(state.cache.floor());
-        state.owes_floor = true;
+        state.owes_floor = !state.is_memory_only;
         // In a forked child the books may be locked for good, and are not its own.
-        if let (Some(journal), Ok(())) = (&self.journal, self.check_process()) {
+        if let (Some(journal), Ok(())) = (self.journal_of(state), self.check_process()) {
             journal.change_live(-signed(forgotten.bytes));
         }
         Some(forgotten)

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::cache::Forgotten;
 use crate::error::Result;
+use crate::facade::MutexGuard;
 use crate::ids::{Ordinal, Position};
 use crate::journal::{Purpose, Standing};
 use crate::mutant::{self, Mutant};
@@ -27,7 +29,7 @@ impl Shared {
             let Some(ordinal) = state.cache.find(hash, id) else {
                 return Ok(((false, self.last_change(&state)), false));
             };
-            let (Some(journal), Some(number)) = (&self.journal, state.number) else {
+            let (Some(journal), Some(number)) = (self.journal_of(&state), state.number) else {
                 state.cache.remove(ordinal);
                 state.figures.count().removed += 1;
                 return Ok(((true, None), false));
@@ -67,7 +69,7 @@ impl Shared {
                 return Ok(((0, self.last_change(&state)), false));
             }
             let floor = Ordinal(state.cache.last().0 + 1);
-            let (Some(journal), Some(number)) = (&self.journal, state.number) else {
+            let (Some(journal), Some(number)) = (self.journal_of(&state), state.number) else {
                 forgotten = Some(state.cache.forget_below(floor));
                 state.figures.cleared(count);
                 return Ok(((count, None), false));
@@ -102,16 +104,18 @@ impl Shared {
             let mut states = lock_all(addresses);
             let existed = states.iter().any(|state| state.is_begun);
             let Some(journal) = &self.journal else {
-                for state in states.iter_mut() {
+                for (address, state) in addresses.iter().zip(states.iter_mut()) {
                     self.ended(state);
-                    state.end(self.options.fresh());
+                    state.end(self.fresh(&address.name));
                 }
                 return Ok(((existed, None), false));
             };
             let mut dropped = states.iter().filter_map(|state| state.dropped());
             let Some(first) = dropped.next() else {
+                drop(dropped);
                 let last = states.iter().map(|state| self.last_change(state)).max();
-                return Ok(((false, last.flatten()), false));
+                self.end_unstored(addresses, &mut states, &mut forgotten);
+                return Ok(((existed, last.flatten()), false));
             };
             let (other, time) = (dropped.next(), self.now());
             drop(dropped);
@@ -127,30 +131,51 @@ impl Shared {
                 let Some(dropped) = state.dropped() else {
                     continue;
                 };
-                let ended = state.cache.len();
-                state.figures.cleared(ended);
-                forgotten.push(state.cache.forget_below(dropped.floor));
-                let fresh = self.options.fresh();
-                forgotten.push(state.cache.set_capacity(fresh.capacity));
-                state.cache.set_max_age(fresh.max_age);
+                forgotten.extend(self.begin_anew(&address.name, state));
                 state.forgot(dropped.floor, appended.end);
                 state.defined = None;
-                self.ended(state);
-                (state.by_call, state.age_by_call) = (false, false);
                 state.incarnation = dropped.incarnation.saturating_add(1);
                 let named_in = appended.end.segment();
                 self.registry.dropped(dropped.address, address, named_in);
             }
+            self.end_unstored(addresses, &mut states, &mut forgotten);
             Ok(((existed, Some(appended.end)), appended.is_owing))
         });
         drop(forgotten);
         placed
     }
+
+    /// Ends those of the addresses that are in memory only, beside a journal.
+    fn end_unstored(
+        &self,
+        addresses: &[Arc<Address>],
+        states: &mut [MutexGuard<'_, AddressState>],
+        forgotten: &mut Vec<Forgotten>,
+    ) {
+        for (address, state) in addresses.iter().zip(states) {
+            if state.is_memory_only && state.is_begun {
+                forgotten.extend(self.begin_anew(&address.name, state));
+            }
+        }
+    }
+
+    /// Forgets all of an address, which is as a new one then, but for its ordinals.
+    fn begin_anew(&self, name: &[u8], state: &mut AddressState) -> [Forgotten; 2] {
+        let (ended, floor) = (state.cache.len(), Ordinal(state.cache.last().0 + 1));
+        state.figures.cleared(ended);
+        let fresh = self.fresh(name);
+        let forgotten = state.cache.forget_below(floor);
+        let rest = state.cache.set_capacity(fresh.capacity);
+        state.cache.set_max_age(fresh.max_age);
+        self.ended(state);
+        (state.by_call, state.age_by_call) = (false, false);
+        [forgotten, rest]
+    }
 }
 
 impl AddressState {
     /// What a drop says of this address; none if it has no definition.
-    fn dropped(&self) -> Option<Dropped> {
+    pub(crate) fn dropped(&self) -> Option<Dropped> {
         let (Some(_), Some(address)) = (self.defined, self.number) else {
             return None;
         };
@@ -164,7 +189,7 @@ impl AddressState {
     }
 
     /// Bytes of everything that lives of it in the journal.
-    fn all_live_bytes(&self) -> u64 {
+    pub(crate) fn all_live_bytes(&self) -> u64 {
         self.defined
             .map_or(0, |defined| defined.bytes + self.cache.live_bytes())
     }

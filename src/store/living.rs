@@ -26,7 +26,7 @@ impl Living for Shared {
         for address in addresses {
             let state = self.lock(&address);
             let is_back = state.reach.oldest(state.cache.window_start()) <= segment;
-            if state.cache.len() > 0 && is_back {
+            if state.cache.len() > 0 && is_back && !state.is_memory_only {
                 return None;
             }
             let is_here = |defined: &Defined| defined.segment <= segment;
@@ -60,7 +60,8 @@ impl Living for Shared {
             *carried += self.carry_defined(&address, &mut state)?;
         }
         while let Some(ordinal) = ordinals.front().copied() {
-            if let Some(known) = state.cache.get(ordinal) {
+            let is_stored = !state.is_memory_only && ordinal >= state.stored_from;
+            if let Some(known) = state.cache.get(ordinal).filter(|_| is_stored) {
                 let is_kept = !known.value.is_empty() && !mutant::is(Mutant::ValueNotCarried);
                 let value = is_kept.then_some(known.value);
                 let (time, id) = (known.time, known.id);
@@ -142,6 +143,31 @@ impl Living for Shared {
         };
         let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, |_| 0)?;
         bookmark.segment = appended.end.segment();
+        Ok(appended.bytes)
+    }
+
+    fn carry_settings(&self, pattern: &[u8], segment: SegmentNumber) -> Result<u64, Refused> {
+        let Some(journal) = &self.journal else {
+            return Ok(0);
+        };
+        let mut extras = self.extras.lock();
+        let configured = extras.configured.get_mut(pattern);
+        let Some(configured) = configured.filter(|found| found.segment == segment) else {
+            return Ok(0);
+        };
+        if mutant::is(Mutant::SettingsNotCarried) {
+            return Ok(0);
+        }
+        let record = Record::Settings {
+            time: configured.time,
+            pattern,
+            settings: configured.settings,
+        };
+        let before = configured.record_bytes;
+        let live = |bytes| signed(bytes) - signed(before);
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, live)?;
+        configured.segment = appended.end.segment();
+        configured.record_bytes = appended.bytes;
         Ok(appended.bytes)
     }
 

@@ -5,6 +5,8 @@ mod address;
 mod aging;
 mod awaiting;
 mod backup;
+mod applying;
+mod configuring;
 mod extras;
 mod figures;
 mod forgetting;
@@ -227,8 +229,7 @@ impl Store {
         if let Err(Error::Closed) = shared.check() {
             return Err(Error::Closed);
         }
-        let fresh = shared.options.fresh();
-        let address = shared.registry.get_or_make(namespace, name, fresh);
+        let address = shared.address(namespace, name);
         Ok(Cache {
             handle: Arc::clone(&self.handle),
             address,

@@ -1,19 +1,23 @@
 //! Opening a store: lock, recovery, and putting its parts together.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::address_settings::{Patterns, SetBy};
 use crate::clock::{Timeline, ticks};
 use crate::compaction::Carrier;
 use crate::directory::Directory;
-use crate::error::{Error, Result};
+use crate::error::{Bytes, Error, Result};
 use crate::format::record_bytes_max;
 use crate::hash::IdHasher;
 use crate::ids::{Ordinal, SegmentNumber, Ticks};
 use crate::journal::{Journal, OpenStoreFile, Parts, Settings};
 use crate::options::Options;
 use crate::record::{AddForm, add_bytes, definition_bytes};
-use crate::recovery::{Progress, Recovered, RecoveryReport, Replayed, ReplayedAddress, recover};
+use crate::recovery::{
+    Configured, Progress, Recovered, RecoveryReport, Replayed, ReplayedAddress, recover,
+};
 use crate::ring::Ring;
 use crate::storage::{Storage, StorageLock};
 use crate::store::Handle;
@@ -30,14 +34,15 @@ const LOCK_PAUSE: Duration = Duration::from_millis(10);
 pub(crate) fn in_memory(options: Options) -> Result<Handle> {
     options.validate()?;
     Ok(with_report(
-        Shared::new(without_journal(options, None)),
+        Shared::new(without_journal(options, None)?),
         RecoveryReport::default(),
     ))
 }
 
-fn without_journal(options: Options, lock: Option<Box<dyn StorageLock>>) -> Begin {
+fn without_journal(options: Options, lock: Option<Box<dyn StorageLock>>) -> Result<Begin> {
     let timeline = Timeline::begin(Arc::clone(&options.clock), Ticks(0));
-    Begin {
+    Ok(Begin {
+        patterns: options.patterns()?,
         options,
         hasher: IdHasher::random(),
         registry: Registry::default(),
@@ -48,7 +53,7 @@ fn without_journal(options: Options, lock: Option<Box<dyn StorageLock>>) -> Begi
         caches: 0,
         added_before: 0,
         lock,
-    }
+    })
 }
 
 /// Opens the store in `storage`.
@@ -100,7 +105,7 @@ fn open_without_persistence(
     recovered: Option<Recovered>,
 ) -> Result<Handle> {
     let Some(recovered) = recovered.filter(|recovered| recovered.report.caches > 0) else {
-        let shared = Shared::new(without_journal(options, Some(lock)));
+        let shared = Shared::new(without_journal(options, Some(lock))?);
         return Ok(with_report(shared, RecoveryReport::default()));
     };
     if !options.end_stored_ids {
@@ -110,10 +115,7 @@ fn open_without_persistence(
             why,
         });
     }
-    let ending = Options {
-        keeper: false,
-        ..options.clone()
-    };
+    let ending = options.clone().keeper(false);
     let shared = assemble(directory, ending, None, hasher, recovered)?.0;
     let shared = Shared::new(shared).share();
     for address in shared.registry.numbered() {
@@ -122,7 +124,7 @@ fn open_without_persistence(
     shared.compact()?;
     shared.close()?;
     Ok(with_report(
-        Shared::new(without_journal(options, Some(lock))),
+        Shared::new(without_journal(options, Some(lock))?),
         RecoveryReport::default(),
     ))
 }
@@ -196,12 +198,15 @@ fn assemble(
         report.clock_ahead_milliseconds = ahead(ticks(options.clock.wall()), newest);
     }
     let registry = Registry::default();
-    let mut live_bytes = 0;
+    let (patterns, inactive) = all_patterns(&options, &replayed.configured)?;
+    report.inactive_patterns = inactive;
+    let configured = replayed.configured.values();
+    let mut live_bytes = configured.map(|pattern| pattern.record_bytes).sum();
     // What exists comes first: a name that was dropped and begun anew under another number is that.
     let found = std::mem::take(&mut replayed.addresses);
     let (begun, ended): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, found)| found.is_begun);
     for (number, found) in begun.into_iter().chain(ended) {
-        live_bytes += restore(&registry, &options, number, found);
+        live_bytes += restore(&registry, (&options, &patterns), number, found);
     }
     registry.restored();
     let added_before = registry.last_ordinals();
@@ -222,6 +227,7 @@ fn assemble(
     let extras = Extras {
         bookmarks: replayed.bookmarks,
         prepared: replayed.prepared,
+        configured: replayed.configured,
     };
     let carrier = Carrier::new(replayed.copies);
     let begin = Begin {
@@ -231,6 +237,7 @@ fn assemble(
         journal,
         timeline,
         extras,
+        patterns,
         carrier,
         caches: report.caches,
         added_before,
@@ -269,8 +276,30 @@ fn ahead(wall: Ticks, newest: Ticks) -> i64 {
     if wall >= newest { apart } else { -apart }
 }
 
+/// The patterns of the options and those that calls have set; and which of these mean nothing.
+fn all_patterns(
+    options: &Options,
+    configured: &HashMap<Box<[u8]>, Configured>,
+) -> Result<(Patterns, Vec<Bytes>)> {
+    let mut patterns = options.patterns()?;
+    let mut inactive = Vec::new();
+    for (text, configured) in configured {
+        match patterns.parse(text) {
+            Ok(pattern) => patterns.set(SetBy::Call, pattern, configured.settings),
+            Err(_) => inactive.push(Bytes::from(&**text)),
+        }
+    }
+    inactive.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok((patterns, inactive))
+}
+
 /// Takes in an address as recovery found it; the bytes of what lives of it.
-fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedAddress) -> u64 {
+fn restore(
+    registry: &Registry,
+    (options, patterns): (&Options, &Patterns),
+    number: u32,
+    found: ReplayedAddress,
+) -> u64 {
     let Some((namespace, name)) = found.name else {
         registry.restore_nameless(number, found.named_in);
         return 0;
@@ -282,7 +311,8 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
         registry.restore_nameless(number, found.named_in);
         return 0;
     }
-    let address = Arc::new(Address::new(namespace, &name, options.fresh()));
+    let fresh = Options::fresh(&options.inherit(patterns.effective(&name)));
+    let address = Arc::new(Address::new(namespace, &name, fresh));
     let mut live_bytes = found.cache.live_bytes();
     {
         let mut state = address.state.lock();
@@ -293,14 +323,16 @@ fn restore(registry: &Registry, options: &Options, number: u32, found: ReplayedA
         match defined {
             Some(defined) => {
                 (state.by_call, state.age_by_call) = (defined.by_call, defined.age_by_call);
+                // What it has stored is ended, if at all, when settings are applied.
+                state.is_memory_only = false;
                 let (segment, bytes) = (defined.segment, defined.record_bytes);
                 state.defined = Some(Defined { segment, bytes });
                 live_bytes += bytes;
             }
             None => {
                 state.incarnation = found.incarnation.saturating_add(1);
-                drop(state.cache.set_capacity(options.fresh().capacity));
-                state.cache.set_max_age(options.fresh().max_age);
+                drop(state.cache.set_capacity(fresh.capacity));
+                state.cache.set_max_age(fresh.max_age);
             }
         }
     }

@@ -173,8 +173,12 @@ impl Cache {
     /// # }
     /// ```
     pub fn stats(&self) -> CacheStats {
-        let now = self.handle.shared.now();
-        self.handle.shared.lock(&self.address).cache_stats(now)
+        let (shared, address) = (&self.handle.shared, &self.address);
+        let now = shared.now();
+        let state = shared.lock(address);
+        let mut stats = state.cache_stats(now);
+        shared.tell_settings(address, &state, &mut stats);
+        stats
     }
 }
 

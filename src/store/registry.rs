@@ -162,6 +162,10 @@ impl Registry {
                 inner.free_numbers.push(number);
                 inner.used_numbers -= 1;
             }
+            // In memory only it may exist all the same.
+            if state.is_begun {
+                continue;
+            }
             if inner.is_named(&address) {
                 self.gone.take(&state);
             }
@@ -179,7 +183,8 @@ impl Registry {
         // The map by name, the handle, and the map by number.
         let held = 2 + usize::from(state.number.is_some());
         let was_recorded = state.defined.is_some() || state.incarnation > 0;
-        let is_named = state.number.is_some() && (was_recorded || state.cache.last().0 > 0);
+        let was_stored = state.cache.last().0 > 0 && !state.is_memory_only;
+        let is_named = state.number.is_some() && (was_recorded || was_stored);
         let is_needed = is_named || state.is_begun || state.claims.len() > 0;
         if Arc::strong_count(address) > held || is_needed {
             return;

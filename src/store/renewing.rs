@@ -119,7 +119,7 @@ impl Shared {
         (hash, id, value): (u64, &[u8], &[u8]),
     ) -> std::result::Result<Option<Appended>, Refused> {
         let (time, ordinal) = (self.now(), state.cache.next());
-        let (Some(journal), Some(number)) = (&self.journal, state.number) else {
+        let (Some(journal), Some(number)) = (self.journal_of(state), state.number) else {
             state.renewed(old, (hash, id), value, (time, id.len() as u64));
             return Ok(None);
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cache::Forgotten;
-use crate::error::{Bytes, Error, Result};
+use crate::error::{Error, Result};
 use crate::format::CAPACITY_MAX;
 use crate::ids::Ordinal;
 use crate::journal::{Appended, Purpose, Refused, Standing};
@@ -13,7 +13,6 @@ use crate::mutant::{self, Mutant};
 use crate::options::{age_of, age_ticks};
 use crate::receipt::Receipt;
 use crate::record::{Definition, Record};
-use crate::recovery::{AgeChange, CapacityChange, RecoveryReport};
 use crate::store::adding::{Placed, signed};
 use crate::store::address::{Address, AddressState};
 use crate::store::handle::Cache;
@@ -95,11 +94,17 @@ impl Shared {
         let mut forgotten = Vec::new();
         let placed = self.with_room(Purpose::Ordinary, || {
             let mut state = self.lock(address);
-            if state.has(setting, by_call) {
+            let is_anothers = !by_call && state.is_by_call(setting);
+            if state.has(setting, by_call) || is_anothers && !mutant::is(Mutant::SettingBeatsCall) {
                 return Ok(((0, self.last_change(&state)), false));
             }
+            if !by_call && !state.is_begun {
+                // There is only a handle: what it begins with is changed.
+                forgotten.extend(state.put_in_force(setting, false));
+                return Ok(((0, None), false));
+            }
             let before = state.cache.len();
-            let Some(journal) = &self.journal else {
+            let Some(journal) = self.journal_of(&state) else {
                 forgotten.extend(state.put_in_force(setting, by_call));
                 let shrunk = before - state.cache.len();
                 state.figures.shrunk(shrunk);
@@ -122,51 +127,6 @@ impl Shared {
         });
         drop(forgotten);
         placed
-    }
-
-    /// Gives addresses whose settings came from options those that the options say, durably.
-    pub(crate) fn apply_options(self: &Arc<Self>, report: &mut RecoveryReport) -> Result<()> {
-        let options = &self.options;
-        let (capacity, max_age) = (options.id_cache_size, options.max_age);
-        if (capacity, max_age) == (None, None) {
-            return Ok(());
-        }
-        let mut end = None;
-        for address in self.registry.numbered() {
-            let (old, old_age, is_defined, by_call, age_by_call) = {
-                let state = address.state.lock();
-                let (old, old_age) = (state.cache.capacity(), state.cache.max_age());
-                let is_defined = state.defined.is_some();
-                (old, old_age, is_defined, state.by_call, state.age_by_call)
-            };
-            let (namespace, name) = (address.namespace, Bytes::from(&*address.name));
-            if let Some(new) = capacity.filter(|new| is_defined && !by_call && *new != old) {
-                let (forgotten, position) = self.set(&address, Setting::Capacity(new), false)?;
-                end = end.max(position);
-                report.capacity_changes.push(CapacityChange {
-                    namespace,
-                    address: name.clone(),
-                    old,
-                    new,
-                    forgotten,
-                });
-            }
-            if let Some(new) = max_age.filter(|new| is_defined && !age_by_call && *new != old_age) {
-                let (forgotten, position) = self.set(&address, Setting::MaxAge(new), false)?;
-                end = end.max(position);
-                report.age_changes.push(AgeChange {
-                    namespace,
-                    address: name,
-                    old: age_of(old_age),
-                    new: age_of(new),
-                    forgotten,
-                });
-            }
-        }
-        match (&self.journal, end) {
-            (Some(journal), Some(end)) => journal.wait(end),
-            _ => Ok(()),
-        }
     }
 
     /// Writes the definition that an address will have with the setting: one record that raises a
@@ -228,6 +188,14 @@ impl AddressState {
                 self.cache.set_max_age(ticks);
                 None
             }
+        }
+    }
+
+    /// Whether a call has set it.
+    fn is_by_call(&self, setting: Setting) -> bool {
+        match setting {
+            Setting::Capacity(_) => self.by_call,
+            Setting::MaxAge(_) => self.age_by_call,
         }
     }
 

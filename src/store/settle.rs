@@ -49,9 +49,15 @@ impl Transaction {
         let shared = std::sync::Arc::clone(&self.handle.shared);
         let settled = self.plan(states);
         let time = shared.now();
-        let live_before: u64 = states.iter().map(|state| state.cache.live_bytes()).sum();
+        let live_before = stored_bytes(states);
         let mut placed = (((), self.covers), false);
-        if let (Some(journal), false) = (&shared.journal, settled.is_empty()) {
+        let is_stored = |settled: &Settled| {
+            let (Settled::Add { address, .. } | Settled::Remove { address, .. }) = settled;
+            let state = states.get(*address);
+            state.is_some_and(|state| !state.is_memory_only)
+        };
+        let is_recorded = settled.iter().any(is_stored);
+        if let (Some(journal), true) = (&shared.journal, is_recorded) {
             let mut body = TransactionBody::default();
             for settled in &settled {
                 let (Settled::Add { address, .. } | Settled::Remove { address, .. }) = settled;
@@ -60,6 +66,9 @@ impl Transaction {
                 else {
                     continue;
                 };
+                if state.is_memory_only {
+                    continue;
+                }
                 let number = match (state.defined, state.number) {
                     (Some(_), Some(number)) => number,
                     _ => shared.define(address, state, Purpose::Within)?,
@@ -78,6 +87,7 @@ impl Transaction {
                     address, ordinal, ..
                 } = settled
                     && let Some(state) = states.get_mut(*address)
+                    && !state.is_memory_only
                 {
                     state.note(*ordinal, appended.end, journal.commit.durable());
                 }
@@ -89,7 +99,7 @@ impl Transaction {
         }
         self.apply(&settled, states, time);
         if let Some(journal) = &shared.journal {
-            let live: u64 = states.iter().map(|state| state.cache.live_bytes()).sum();
+            let live = stored_bytes(states);
             journal.change_live(signed(live) - signed(live_before));
         }
         Ok(placed)
@@ -190,6 +200,12 @@ impl Transaction {
             }
         }
     }
+}
+
+/// Bytes of the records of what the addresses remember.
+fn stored_bytes(states: &[MutexGuard<'_, AddressState>]) -> u64 {
+    let stored = states.iter().filter(|state| !state.is_memory_only);
+    stored.map(|state| state.cache.live_bytes()).sum()
 }
 
 impl fmt::Debug for Transaction {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use crate::address_settings::Patterns;
 use crate::clock::Timeline;
 use crate::compaction::Carrier;
 use crate::error::{Cause, Error, Result};
@@ -34,6 +35,10 @@ pub(crate) struct Shared {
     pub(crate) journal: Option<Arc<Journal>>,
     pub(crate) timeline: Timeline,
     pub(crate) extras: Mutex<Extras>,
+    /// The settings of addresses by pattern. Whoever holds an address may lock it, not the reverse.
+    pub(crate) patterns: Mutex<Patterns>,
+    /// Held by the one call that changes settings by pattern.
+    pub(crate) configuring: Mutex<()>,
     /// Where carrying stands; whoever holds it maintains the journal.
     pub(crate) maintenance: Mutex<Carrier>,
     pub(crate) sweep: Sweep,
@@ -63,6 +68,7 @@ pub(crate) struct Begin {
     pub(crate) journal: Option<Arc<Journal>>,
     pub(crate) timeline: Timeline,
     pub(crate) extras: Extras,
+    pub(crate) patterns: Patterns,
     pub(crate) carrier: Carrier,
     /// How many caches exist.
     pub(crate) caches: u64,
@@ -87,6 +93,8 @@ impl Shared {
             journal: begin.journal,
             timeline: begin.timeline,
             extras: Mutex::new(begin.extras),
+            patterns: Mutex::new(begin.patterns),
+            configuring: Mutex::new(()),
             maintenance: Mutex::new(begin.carrier),
             sweep: Sweep::default(),
             rooms: AtomicU64::new(0),

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::places::Places;
-use super::recorded::{Answer, CACHES, Recorded, pool};
+use super::recorded::{Answer, CACHES, PATTERNS, Recorded, pool};
 
 #[derive(Clone, Debug)]
 enum Change {
@@ -42,6 +42,8 @@ struct OpenTransaction {
 #[derive(Clone, Debug)]
 pub struct Model {
     settings: u64,
+    /// The capacity that each of [`PATTERNS`] was given.
+    patterns: [Option<u64>; PATTERNS.len()],
     caches: Vec<Places>,
     claims: BTreeMap<(usize, u8), u64>,
     reservations: Vec<Option<(usize, u8)>>,
@@ -53,6 +55,7 @@ impl Model {
     pub fn new(settings: u64) -> Model {
         Model {
             settings,
+            patterns: [None; PATTERNS.len()],
             caches: CACHES.iter().map(|_| Places::new(settings)).collect(),
             claims: BTreeMap::new(),
             reservations: Vec::new(),
@@ -66,11 +69,32 @@ impl Model {
         self.reservations.clear();
         self.transactions.clear();
         self.settings = settings;
-        for cache in self.caches.iter_mut().filter(|cache| !cache.is_set_by_call) {
-            if cache.capacity != settings {
-                cache.resize(settings);
+        self.apply_settings();
+    }
+
+    /// Gives each cache whose capacity came from settings what they say.
+    fn apply_settings(&mut self) {
+        for cache in 0..self.caches.len() {
+            let settings = self.capacity_from_settings(cache);
+            let places = &mut self.caches[cache];
+            if !places.is_set_by_call && places.capacity != settings {
+                places.resize(settings);
             }
         }
+    }
+
+    /// The most specific pattern decides, and without one the options.
+    fn capacity_from_settings(&self, cache: usize) -> u64 {
+        let patterns = PATTERNS.iter().zip(self.patterns);
+        let mut set = patterns.filter(|((_, caches), _)| caches.contains(&cache));
+        let set = set.find_map(|(_, capacity)| capacity);
+        set.unwrap_or(self.settings)
+    }
+
+    pub fn configure(&mut self, pattern: usize, capacity: Option<u64>) -> Answer {
+        self.patterns[pattern] = capacity;
+        self.apply_settings();
+        Answer::Done
     }
 
     pub fn add(&mut self, cache: usize, id: u8) -> Answer {
@@ -269,12 +293,13 @@ impl Model {
     /// Ends both caches of the address; the next record there begins anew.
     pub fn drop_address(&mut self, address: usize) -> Answer {
         let mut was_there = false;
+        let settings = self.capacity_from_settings(2 * address);
         for cache in &mut self.caches[2 * address..2 * address + 2] {
             was_there |= cache.is_recorded;
             cache.forget_all();
             cache.is_recorded = false;
             cache.is_set_by_call = false;
-            cache.capacity = self.settings;
+            cache.capacity = settings;
         }
         Answer::Truth(was_there)
     }

@@ -2,7 +2,7 @@
 
 use super::generator::Generator;
 use super::model::Model;
-use super::recorded::{Answer, CACHES, pool};
+use super::recorded::{Answer, CACHES, PATTERNS, pool};
 
 /// A call; `which` numbers are taken modulo what is open, and a call without a target does nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +63,11 @@ pub enum Operation {
         cache: usize,
         capacity: u64,
     },
+    /// Gives a pattern this capacity, or takes it away.
+    Configure {
+        pattern: usize,
+        capacity: Option<u64>,
+    },
     Contains {
         cache: usize,
         id: u8,
@@ -90,6 +95,8 @@ pub struct Profile {
     pub changes_settings: bool,
     pub reopens: bool,
     pub drops: bool,
+    /// Whether settings by pattern are changed live.
+    pub configures: bool,
 }
 
 impl Operation {
@@ -122,6 +129,10 @@ impl Operation {
             880..905 => Operation::SetCapacity {
                 cache,
                 capacity: generator.below(8) as u64,
+            },
+            905..912 if profile.configures => Operation::Configure {
+                pattern: generator.below(PATTERNS.len()),
+                capacity: generator.per_cent(75).then(|| generator.below(8) as u64),
             },
             905..930 => Operation::Contains { cache, id },
             930..955 => Operation::State { cache, id },
@@ -164,6 +175,7 @@ impl Operation {
             Operation::Clear { cache } => model.clear(cache),
             Operation::Drop { address } => model.drop_address(address),
             Operation::SetCapacity { cache, capacity } => model.set_capacity(cache, capacity),
+            Operation::Configure { pattern, capacity } => model.configure(pattern, capacity),
             Operation::Contains { cache, id } => model.contains(cache, id),
             Operation::State { cache, id } => model.state(cache, id),
             Operation::Reopen { settings, .. } => {

@@ -17,6 +17,13 @@ pub const CACHES: [(Namespace, &[u8]); 6] = [
     (Namespace::Bridge, b"z"),
 ];
 
+/// The patterns that tests use, the most specific first, with the caches that each matches.
+pub const PATTERNS: [(&[u8], &[usize]); 3] = [
+    (b"a", &[0, 1]),
+    (b"orders.*", &[2, 3]),
+    (b"#", &[0, 1, 2, 3, 4, 5]),
+];
+
 /// The IDs that tests use, 0 to 40 bytes long.
 pub fn pool() -> &'static [Vec<u8>] {
     static POOL: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {

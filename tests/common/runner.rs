@@ -2,12 +2,12 @@
 //! receipts that are not waited for yet.
 
 use idjournal::{
-    Cache, Confirmed, Error, OnDuplicate, Outcome, Owner, Receipt, Reservation, Reserve, Result,
-    Seen, State, Store, Transaction,
+    AddressSettings, Cache, Confirmed, Error, OnDuplicate, Outcome, Owner, Receipt, Reservation,
+    Reserve, Result, Seen, State, Store, Transaction,
 };
 
 use super::operation::Operation;
-use super::recorded::{Answer, CACHES, pool};
+use super::recorded::{Answer, CACHES, PATTERNS, pool};
 
 type Waiter = Box<dyn FnOnce(bool) -> Result<()> + Send>;
 /// Opens the store again, with this capacity for new caches.
@@ -161,6 +161,14 @@ impl Runner {
             }
             Operation::SetCapacity { cache, capacity } => {
                 let receipt = self.caches[cache].set_capacity(capacity);
+                self.hold(receipt, |()| Answer::Done)
+            }
+            Operation::Configure { pattern, capacity } => {
+                let settings = capacity.map(|ids| AddressSettings::default().id_cache_size(ids));
+                let (pattern, _) = PATTERNS[pattern];
+                let receipt = self
+                    .store()
+                    .configure(pattern, settings.unwrap_or_default());
                 self.hold(receipt, |()| Answer::Done)
             }
             Operation::Contains { cache, id } => {

@@ -7,6 +7,7 @@ use idjournal::inspect::{Dropped, Element, Item, Record};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::records::{Shown, namespace_name, place};
+use crate::settings;
 use crate::time;
 
 /// The name of a field for text and for hex.
@@ -90,6 +91,15 @@ impl JsonRecord<'_> {
             Record::Bookmark { name, value, .. } => {
                 bytes(map, NAME, name)?;
                 bytes(map, VALUE, value)
+            }
+            Record::Settings {
+                pattern, settings, ..
+            } => {
+                bytes(map, ("pattern", "pattern_hex"), pattern)?;
+                map.serialize_entry("id_cache_size", &settings.id_cache_size)?;
+                map.serialize_entry("max_age_milliseconds", &settings::age(settings))?;
+                map.serialize_entry("persistence", &settings.persistence)?;
+                map.serialize_entry("end_stored_ids", &settings.end_stored_ids)
             }
             Record::Seal { number, salt } => {
                 map.serialize_entry("next_segment", &number.0)?;

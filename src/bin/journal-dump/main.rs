@@ -9,6 +9,7 @@ mod json;
 mod line;
 mod output;
 mod records;
+mod settings;
 mod stats;
 mod time;
 mod verify;

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::json::JsonRecord;
 use crate::line::Line;
 use crate::output::Output;
+use crate::settings;
 use crate::time;
 
 const SEGMENT_WIDTH: usize = 8;
@@ -200,6 +201,7 @@ pub(crate) fn place(record: &Record<'_>) -> Common {
         | Record::Prepare { time, .. }
         | Record::Commit { time, .. }
         | Record::RollBack { time, .. }
+        | Record::Settings { time, .. }
         | Record::Bookmark { time, .. } => common(None, None, time),
         _ => Common::default(),
     }
@@ -283,6 +285,7 @@ fn content(line: &mut Line, record: &Record<'_>) {
         }
         Record::RollBack { transaction, .. } => line.bytes(transaction),
         Record::Bookmark { name, .. } => line.bytes(name),
+        Record::Settings { .. } => settings::text(line, record),
         Record::Seal { number, salt } => {
             line.text(&format!("to segment {number} of salt {salt:016x}"))
         }
