@@ -112,4 +112,6 @@ fn the_fixtures_are_what_their_names_say() {
     for kind in [1, 3, 4, 6, 7, 8, 9, 15, 16] {
         assert!(kinds.contains(&kind), "no record of kind {kind}: {kinds:?}");
     }
+    assert!(words("settings").contains("Client orders.eu.all, capacity 5"));
+    assert!(!words("settings").contains("tmp.1"), "not stored");
 }

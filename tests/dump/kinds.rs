@@ -66,6 +66,8 @@ fn every_kind(directory: &Path) {
     put(6, 0, &[address, &long(5), time]);
     put(14, MARKED, &[mark]);
     put(200, 0, &[b"from the future"]);
+    let set = &[0b1_0101, 0, 0, 0, 0, 0, 0, 0];
+    put(128, 0, &[time, set, &long(500), &long(0), b"orders.#"]);
     put(15, 0, &[&long(2), &long(TWO.salt)]);
     std::fs::write(directory.join("slot-000001"), one.into_bytes()).unwrap();
     let mut two = Segment::new(TWO, Some(&ONE), SEGMENT_BYTES);
@@ -107,6 +109,7 @@ value 17
 clear ---e client/orders - all below 5 T
 mark m--e - - - -
 unknown ---e - - kind 200 -
+settings ---e - - orders.#, id cache size 500, not stored T
 seal ---e - - to segment 2 of salt 0000000000000007 -
 release ---e - - all before segment 1 -
 drop ---e client/orders - incarnation 0, all below 7 T
@@ -145,7 +148,7 @@ fn every_kind_is_shown_as_json() {
         .map(|record| record["kind_number"].as_u64().unwrap())
         .collect();
     let expected = [
-        8, 1, 1, 2, 3, 4, 5, 9, 10, 10, 11, 12, 13, 6, 14, 200, 15, 16, 7, 7,
+        8, 1, 1, 2, 3, 4, 5, 9, 10, 10, 11, 12, 13, 6, 14, 200, 128, 15, 16, 7, 7,
     ];
     assert_eq!(kinds, expected);
     let fields = [
@@ -159,11 +162,16 @@ fn every_kind_is_shown_as_json() {
         (11, "transaction", "\"tx-b\""),
         (12, "name", "\"place\""),
         (13, "floor", "5"),
-        (16, "next_segment", "2"),
-        (17, "oldest_needed", "1"),
-        (18, "incarnation", "0"),
+        (16, "pattern", "\"orders.#\""),
+        (16, "id_cache_size", "500"),
+        (16, "max_age_milliseconds", "null"),
+        (16, "persistence", "false"),
+        (16, "end_stored_ids", "true"),
+        (17, "next_segment", "2"),
+        (18, "oldest_needed", "1"),
+        (19, "incarnation", "0"),
         (
-            19,
+            20,
             "other",
             "{\"address_number\":4,\"floor\":9,\"incarnation\":1}",
         ),

@@ -1,7 +1,8 @@
 //! Persistence off and on, per store and per address, live and over restarts.
 
 use idjournal::{
-    Error, MemoryStorage, OnDuplicate, Options, Origin, Outcome, Owner, Reserve, State, Store,
+    Confirmed, Error, MemoryStorage, OnDuplicate, Options, Origin, Outcome, Owner, Reserve, State,
+    Store,
 };
 
 use super::{add, again, cache, known, none, open, plain};
@@ -34,7 +35,7 @@ fn without_persistence_an_address_answers_alike_and_writes_nothing() {
         panic!("it is new")
     };
     assert!(matches!(tmp.add("5").unwrap(), Outcome::Pending(_)));
-    claim.confirm().wait().unwrap();
+    assert_eq!(claim.confirm().wait().unwrap(), Confirmed::Recorded);
     assert!(matches!(tmp.state("5"), State::Known(_)));
     assert_eq!(known(&store, "tmp.a"), [3, 4, 5]);
     assert!(tmp.renew("3").wait().unwrap());
