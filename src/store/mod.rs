@@ -3,9 +3,9 @@
 mod adding;
 mod address;
 mod aging;
+mod applying;
 mod awaiting;
 mod backup;
-mod applying;
 mod configuring;
 mod extras;
 mod figures;
