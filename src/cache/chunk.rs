@@ -1,22 +1,17 @@
 //! A chunk: the places of 128 neighbouring ordinals, with the bytes of their IDs and values.
 //!
 //! Invariants: (1) a place is live or a hole; `live` and `live_bytes` count the live ones exactly;
-//! (2) places are kept from the first ordinal that was ever put, so few IDs need little memory.
-//!
-//! Times are kept as 32 bits from the chunk's base. They are exact while the times in a chunk lie
-//! within 497 days; beyond, all times of the chunk get coarser by the power of two that is needed
-//! and are rounded up, so that an ID is never taken for older than it is.
+//! (2) places are kept from the first ordinal that was ever put, so few IDs need little memory;
+//! (3) without spans every ID has the same length and the bytes are theirs in the order of places.
 
 use crate::format::{ID_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::ids::Ticks;
 
-use super::place::{BYTES_MAX, Place, low};
+use super::place::{BYTES_MAX, Place, Span, low, narrow};
+use super::times::Times;
 
 /// Ordinals in a chunk.
 pub(super) const PLACES: usize = 128;
-
-/// The coarsest that times get: with it any two 64-bit times fit.
-const SHIFT_MAX: u8 = 33;
 
 /// What is remembered with an ID.
 #[derive(Clone, Copy, Debug)]
@@ -40,16 +35,19 @@ pub(super) struct Killed {
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     places: Vec<Place>,
+    /// One for each place, once IDs differ in length, have values or came out of order.
+    spans: Vec<Span>,
     bytes: Vec<u8>,
-    base_time: u64,
+    times: Times,
     live_bytes: u32,
+    /// The length of every ID, while there are no spans.
+    id_bytes: u32,
     live: u8,
     /// The offset of `places[0]` in the chunk.
     origin: u8,
-    time_shift: u8,
 }
 
-const _: () = assert!(size_of::<Chunk>() == 64);
+const _: () = assert!(size_of::<Chunk>() == 104);
 
 impl Chunk {
     /// An empty chunk with the room that `like` needed.
@@ -65,13 +63,14 @@ impl Chunk {
     /// Forgets all but the memory.
     pub(super) fn recycle(&mut self) {
         self.places.clear();
+        self.spans.clear();
         self.bytes.clear();
-        (self.live, self.live_bytes, self.time_shift) = (0, 0, 0);
+        (self.live, self.live_bytes) = (0, 0);
     }
 
     /// Gives back the room that a full chunk does not need, if it is worth the call.
     pub(super) fn fit(&mut self) {
-        if self.bytes.capacity() - self.bytes.len() > self.bytes.len() / 8 {
+        if self.bytes.capacity() - self.bytes.len() > self.bytes.len() / 32 {
             self.bytes.shrink_to_fit();
         }
     }
@@ -91,19 +90,33 @@ impl Chunk {
     }
 
     #[inline]
+    fn at(&self, offset: usize) -> usize {
+        offset.wrapping_sub(usize::from(self.origin))
+    }
+
+    #[inline]
     fn place(&self, offset: usize) -> Option<&Place> {
-        let place = self
-            .places
-            .get(offset.wrapping_sub(usize::from(self.origin)))?;
+        let place = self.places.get(self.at(offset))?;
         place.is_live().then_some(place)
     }
 
     #[inline]
     fn place_mut(&mut self, offset: usize) -> Option<&mut Place> {
-        let place = self
-            .places
-            .get_mut(offset.wrapping_sub(usize::from(self.origin)))?;
+        let at = self.at(offset);
+        let place = self.places.get_mut(at)?;
         place.is_live().then_some(place)
+    }
+
+    /// Where the ID of the place at `at` begins and ends.
+    #[inline]
+    fn span(&self, at: usize) -> (usize, usize) {
+        match (self.spans.get(at), self.places.get(at)) {
+            (Some(span), Some(place)) => (span.start(), span.start() + span.id_bytes(*place)),
+            _ => {
+                let id_bytes = narrow(u64::from(self.id_bytes));
+                (at * id_bytes, (at + 1) * id_bytes)
+            }
+        }
     }
 
     #[inline]
@@ -124,9 +137,8 @@ impl Chunk {
     /// Whether the place at `offset` is live and holds `id`.
     #[inline]
     pub(super) fn holds(&self, offset: usize, hash: u32, id: &[u8]) -> bool {
-        self.place(offset).is_some_and(|place| {
-            place.hash == hash && place.id_bytes() == id.len() && self.id_of(*place) == id
-        })
+        self.place(offset)
+            .is_some_and(|place| place.hash == hash && self.id_at(self.at(offset)) == id)
     }
 
     /// The offset of the live place that holds `id`, by looking at every place.
@@ -137,11 +149,12 @@ impl Chunk {
 
     pub(super) fn get(&self, offset: usize) -> Option<Content<'_>> {
         let place = *self.place(offset)?;
+        let at = self.at(offset);
         Some(Content {
             hash: place.hash,
-            id: self.id_of(place),
-            value: self.value_of(place),
-            time: self.time_of(place),
+            id: self.id_at(at),
+            value: self.value_at(at, place),
+            time: self.times.time_of(place),
             record_bytes: place.record_bytes(),
         })
     }
@@ -159,9 +172,9 @@ impl Chunk {
 
     /// Each live offset with the hash and the ID there.
     pub(super) fn live_ids(&self) -> impl Iterator<Item = (usize, u32, &[u8])> {
-        let places = (usize::from(self.origin)..).zip(&self.places);
-        let live = places.filter(|(_, place)| place.is_live());
-        live.map(|(offset, place)| (offset, place.hash, self.id_of(*place)))
+        let origin = usize::from(self.origin);
+        let live = (0..).zip(&self.places).filter(|(_, place)| place.is_live());
+        live.map(move |(at, place)| (origin + at, place.hash, self.id_at(at)))
     }
 
     pub(super) fn last_live(&self) -> Option<usize> {
@@ -181,20 +194,32 @@ impl Chunk {
             content.value.len() <= VALUE_BYTES_MAX,
             "values are checked before"
         );
-        let needed = id_bytes + 1 + VALUE_BYTES_MAX;
-        if self.bytes.len() + needed > BYTES_MAX {
-            self.compact();
+        if self.live == 0 {
+            self.times = Times::since(content.time);
         }
-        let start = self.append(content);
-        let time = self.delta(content.time);
-        let place = Place::new(start, content, time);
-        if offset == usize::from(self.origin) + self.places.len() && !self.places.is_empty() {
+        let time = self.times.stored(content.time, &mut self.places);
+        let mut place = Place::new(content, time);
+        place.set_record_bytes(content.record_bytes.max(id_bytes as u64));
+        if self.places.is_empty() {
+            self.id_bytes = low(id_bytes as u64);
+        }
+        let is_next = self.at(offset) == self.places.len() && !self.places.is_empty();
+        let is_alike = narrow(u64::from(self.id_bytes)) == id_bytes && content.value.is_empty();
+        let is_in_order = is_next || self.places.is_empty();
+        let span = if self.spans.is_empty() && is_in_order && is_alike {
+            self.append(content);
+            None
+        } else {
+            Some(self.append_apart(content))
+        };
+        if is_next {
             if self.places.len() == self.places.capacity() {
                 self.make_places(self.places.len() + 1);
             }
             self.places.push(place);
+            self.spans.extend(span);
         } else {
-            self.put_apart(offset, place);
+            self.put_apart(offset, place, span);
         }
         self.live += 1;
         self.live_bytes += low(place.record_bytes());
@@ -218,9 +243,11 @@ impl Chunk {
 
     /// Changes the bytes of a live place's record; gives the old ones.
     pub(super) fn set_record_bytes(&mut self, offset: usize, record_bytes: u64) -> Option<u64> {
+        self.place(offset)?;
+        let (begin, end) = self.span(self.at(offset));
         let place = self.place_mut(offset)?;
         let old = place.record_bytes();
-        place.set_record_bytes(record_bytes);
+        place.set_record_bytes(record_bytes.max((end - begin) as u64));
         let new = place.record_bytes();
         self.live_bytes = self.live_bytes - low(old) + low(new);
         Some(old)
@@ -228,33 +255,27 @@ impl Chunk {
 
     #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
-        self.places.capacity() * size_of::<Place>() + self.bytes.capacity()
+        let spans = self.spans.capacity() * size_of::<Span>();
+        self.places.capacity() * size_of::<Place>() + spans + self.bytes.capacity()
     }
 
     #[inline]
-    fn id_of(&self, place: Place) -> &[u8] {
-        self.bytes
-            .get(place.start()..place.start() + place.id_bytes())
-            .unwrap_or_default()
+    fn id_at(&self, at: usize) -> &[u8] {
+        let (begin, end) = self.span(at);
+        self.bytes.get(begin..end).unwrap_or_default()
     }
 
-    fn value_of(&self, place: Place) -> &[u8] {
-        let start = place.start() + place.id_bytes();
-        match self.bytes.get(start) {
+    fn value_at(&self, at: usize, place: Place) -> &[u8] {
+        let (_, end) = self.span(at);
+        match self.bytes.get(end) {
             Some(value_bytes) if place.has_value() => {
-                let start = start + 1;
+                let start = end + 1;
                 self.bytes
                     .get(start..start + usize::from(*value_bytes))
                     .unwrap_or_default()
             }
             _ => &[],
         }
-    }
-
-    #[inline]
-    fn time_of(&self, place: Place) -> Ticks {
-        let since_base = u64::from(place.time).saturating_mul(1 << self.time_shift);
-        Ticks(self.base_time.saturating_add(since_base))
     }
 
     /// Appends ID and value to the bytes; gives where they begin.
@@ -275,46 +296,24 @@ impl Chunk {
         start
     }
 
-    /// The stored time of `time`, for a place that is put next.
-    #[inline]
-    fn delta(&mut self, time: Ticks) -> u32 {
-        if self.live == 0 {
-            (self.base_time, self.time_shift) = (time.0, 0);
+    /// Appends what is not in step with the others; gives its span.
+    #[inline(never)]
+    fn append_apart(&mut self, content: &Content<'_>) -> Span {
+        if self.spans.is_empty() {
+            let id_bytes = narrow(u64::from(self.id_bytes));
+            self.spans.reserve_exact(self.places.capacity());
+            let known = (0..self.places.len()).map(|at| Span::new(at * id_bytes, id_bytes));
+            self.spans.extend(known);
         }
-        match time.0.checked_sub(self.base_time).map(u32::try_from) {
-            Some(Ok(delta)) if self.time_shift == 0 => delta,
-            _ => self.retime(time),
+        let needed = content.id.len() + 1 + VALUE_BYTES_MAX;
+        if self.bytes.len() + needed > BYTES_MAX {
+            self.compact();
         }
-    }
-
-    /// Chooses base and coarseness anew so that `time` fits; gives its stored time.
-    #[cold]
-    fn retime(&mut self, time: Ticks) -> u32 {
-        let times: Vec<u64> = self
-            .places
-            .iter()
-            .map(|place| self.time_of(*place).0)
-            .collect();
-        let known = || {
-            self.places
-                .iter()
-                .zip(&times)
-                .filter(|(place, _)| place.is_live())
-        };
-        let base = known().map(|(_, known)| *known).fold(time.0, u64::min);
-        let newest = known().map(|(_, known)| *known).fold(time.0, u64::max);
-        let shift =
-            (0..SHIFT_MAX).find(|shift| scaled(newest - base, *shift) <= u64::from(u32::MAX));
-        let shift = shift.unwrap_or(SHIFT_MAX);
-        (self.base_time, self.time_shift) = (base, shift);
-        for (place, time) in self.places.iter_mut().zip(times) {
-            place.time = cut(scaled(time.saturating_sub(base), shift));
-        }
-        cut(scaled(time.0 - base, shift))
+        Span::new(self.append(content), content.id.len())
     }
 
     #[cold]
-    fn put_apart(&mut self, offset: usize, place: Place) {
+    fn put_apart(&mut self, offset: usize, place: Place, span: Option<Span>) {
         let Some(origin) = u8::try_from(offset).ok().filter(|_| offset < PLACES) else {
             return;
         };
@@ -326,6 +325,8 @@ impl Chunk {
             self.make_places(self.places.len() + missing);
             self.places
                 .splice(0..0, std::iter::repeat_n(Place::default(), missing));
+            self.spans
+                .splice(0..0, std::iter::repeat_n(Span::default(), missing));
             self.origin = origin;
         }
         let at = usize::from(origin - self.origin);
@@ -335,6 +336,10 @@ impl Chunk {
         }
         if let Some(free) = self.places.get_mut(at) {
             *free = place;
+        }
+        if let Some(span) = span {
+            self.spans.resize(self.places.len(), Span::default());
+            self.spans[at] = span;
         }
     }
 
@@ -350,26 +355,18 @@ impl Chunk {
     #[cold]
     fn compact(&mut self) {
         let old = std::mem::take(&mut self.bytes);
-        for place in self.places.iter_mut().filter(|place| place.is_live()) {
-            let start = place.start();
-            let mut end = start + place.id_bytes();
+        let spans = self.spans.iter_mut().zip(&self.places);
+        for (span, place) in spans.filter(|(_, place)| place.is_live()) {
+            let (start, id_bytes) = (span.start(), span.id_bytes(*place));
+            let mut end = start + id_bytes;
             if place.has_value() {
                 end += 1 + old
                     .get(end)
                     .map_or(0, |value_bytes| usize::from(*value_bytes));
             }
-            place.set_start(self.bytes.len());
+            *span = Span::new(self.bytes.len(), id_bytes);
             self.bytes
                 .extend_from_slice(old.get(start..end).unwrap_or_default());
         }
     }
-}
-
-/// `ticks` divided by two to the `shift`, rounded up.
-fn scaled(ticks: u64, shift: u8) -> u64 {
-    (ticks >> shift) + u64::from(ticks & ((1 << shift) - 1) != 0)
-}
-
-fn cut(ticks: u64) -> u32 {
-    u32::try_from(ticks).unwrap_or(u32::MAX)
 }

@@ -22,6 +22,7 @@ mod replay;
 mod table;
 #[cfg(test)]
 mod tests;
+mod times;
 mod unsynced;
 
 pub(crate) use reach::Reach;
@@ -185,7 +186,7 @@ impl Cache {
     /// Remembers `id`, which is not live, at the [next](Cache::next) ordinal; tells also when the
     /// ID was added that it pushes out, if it does.
     ///
-    /// Record bytes are counted from the length of `id` to 2 MiB more.
+    /// Record bytes are counted from the length of `id` to 2 MiB.
     #[inline]
     pub(crate) fn add(
         &mut self,

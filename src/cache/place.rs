@@ -1,47 +1,47 @@
-//! A place: what a chunk knows of one ordinal, packed into 16 bytes.
+//! A place: what a chunk knows of one ordinal, packed into 12 bytes, and 4 more where IDs differ
+//! in length.
 
 use crate::format::{ID_BYTES_MAX, VALUE_BYTES_MAX};
 
 use super::chunk::{Content, PLACES};
 
-const ID_SHIFT: u32 = 24;
-const VALUE_SHIFT: u32 = ID_SHIFT + 17;
-const LIVE_SHIFT: u32 = VALUE_SHIFT + 1;
-const EXTRA_SHIFT: u32 = LIVE_SHIFT + 1;
+const RECORD_BITS: u32 = 21;
+const RECORD_MAX: u64 = (1 << RECORD_BITS) - 1;
+const LIVE: u32 = 1 << RECORD_BITS;
+const VALUE: u32 = LIVE << 1;
+const HIGH_SHIFT: u32 = RECORD_BITS + 2;
+/// Bits of a length that stand in the span; the others stand in the place.
+const LOW_BITS: u32 = 8;
+const START_BITS: u32 = 32 - LOW_BITS;
 /// Bytes that a chunk may have, so that every start fits its bits.
-pub(super) const BYTES_MAX: usize = (1 << ID_SHIFT) - 1;
-const START_MASK: u64 = (1 << ID_SHIFT) - 1;
-const ID_MASK: u64 = (1 << 17) - 1;
-const EXTRA_MAX: u64 = (1 << (64 - EXTRA_SHIFT)) - 1;
-const LIVE: u64 = 1 << LIVE_SHIFT;
+pub(super) const BYTES_MAX: usize = (1 << START_BITS) - 1;
 
 const _: () = {
-    assert!(ID_BYTES_MAX as u64 <= ID_MASK);
+    assert!(ID_BYTES_MAX >> LOW_BITS < 1 << (32 - HIGH_SHIFT));
     // The bytes of a whole chunk twice over, so that after compacting there is always room.
-    assert!((PLACES * (ID_BYTES_MAX + 1 + VALUE_BYTES_MAX)) as u64 <= START_MASK / 2 + (1 << 20));
+    assert!(PLACES * (ID_BYTES_MAX + 1 + VALUE_BYTES_MAX) <= BYTES_MAX / 2 + (1 << 20));
 };
 
-/// One ordinal's place: where its bytes begin, their lengths, whether it is live, the bytes that
-/// its record has beyond those of the ID (at most 2 MiB); hash; time. All zeros is a hole.
+/// One ordinal's place: hash; time; the bytes of its record (at most 2 MiB), whether it is live
+/// and has a value, and the upper bits of the length of its ID. All zeros is a hole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
-    packed: u64,
     pub(super) hash: u32,
     pub(super) time: u32,
+    rest: u32,
 }
 
-const _: () = assert!(size_of::<Place>() == 16);
+const _: () = assert!(size_of::<Place>() == 12);
 
 impl Place {
     #[inline]
-    pub(super) fn new(start: usize, content: &Content<'_>, time: u32) -> Place {
-        let id_bytes = as_u64(content.id.len());
-        let has_value = u64::from(!content.value.is_empty());
-        let packed = as_u64(start) | id_bytes << ID_SHIFT | has_value << VALUE_SHIFT | LIVE;
+    pub(super) fn new(content: &Content<'_>, time: u32) -> Place {
+        let has_value = if content.value.is_empty() { 0 } else { VALUE };
+        let high = low(as_u64(content.id.len() >> LOW_BITS));
         let mut place = Place {
-            packed,
             hash: content.hash,
             time,
+            rest: high << HIGH_SHIFT | has_value | LIVE,
         };
         place.set_record_bytes(content.record_bytes);
         place
@@ -49,45 +49,54 @@ impl Place {
 
     #[inline]
     pub(super) fn is_live(self) -> bool {
-        self.packed & LIVE != 0
-    }
-
-    #[inline]
-    pub(super) fn start(self) -> usize {
-        narrow(self.packed & START_MASK)
-    }
-
-    #[inline]
-    pub(super) fn id_bytes(self) -> usize {
-        narrow(self.packed >> ID_SHIFT & ID_MASK)
+        self.rest & LIVE != 0
     }
 
     #[inline]
     pub(super) fn has_value(self) -> bool {
-        self.packed >> VALUE_SHIFT & 1 != 0
+        self.rest & VALUE != 0
     }
 
     #[inline]
     pub(super) fn record_bytes(self) -> u64 {
-        (self.packed >> EXTRA_SHIFT) + (self.packed >> ID_SHIFT & ID_MASK)
+        u64::from(self.rest) & RECORD_MAX
     }
 
-    /// Record bytes are cut to what fits: from the length of the ID to 2 MiB more.
+    /// Record bytes are cut to what fits: at most 2 MiB.
     #[inline]
     pub(super) fn set_record_bytes(&mut self, record_bytes: u64) {
-        let extra = record_bytes
-            .saturating_sub(as_u64(self.id_bytes()))
-            .min(EXTRA_MAX);
-        self.packed = self.packed & ((1 << EXTRA_SHIFT) - 1) | extra << EXTRA_SHIFT;
+        let record_bytes = low(record_bytes.min(RECORD_MAX));
+        self.rest = self.rest & !low(RECORD_MAX) | record_bytes;
     }
 
     #[inline]
     pub(super) fn set_hole(&mut self) {
-        self.packed &= !LIVE;
+        self.rest &= !LIVE;
+    }
+}
+
+/// Where the ID of a place begins, and the lower bits of its length.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span(u32);
+
+impl Span {
+    #[inline]
+    pub(super) fn new(start: usize, id_bytes: usize) -> Span {
+        let (start, id_bytes) = (low(as_u64(start)), low(as_u64(id_bytes)));
+        Span(start | id_bytes << START_BITS)
     }
 
-    pub(super) fn set_start(&mut self, start: usize) {
-        self.packed = self.packed & !START_MASK | as_u64(start);
+    #[inline]
+    pub(super) fn start(self) -> usize {
+        narrow(u64::from(self.0) & as_u64(BYTES_MAX))
+    }
+
+    /// The length of the ID at `place`, whose span this is.
+    #[inline]
+    pub(super) fn id_bytes(self, place: Place) -> usize {
+        narrow(u64::from(
+            place.rest >> HIGH_SHIFT << LOW_BITS | self.0 >> START_BITS,
+        ))
     }
 }
 
