@@ -237,7 +237,7 @@ impl Chunk {
         Some(Killed {
             hash: place.hash,
             record_bytes,
-            time: self.time_of(place),
+            time: self.times.time_of(place),
         })
     }
 

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_owed_any_more_once_a_release_has_left_less_than_a_segment_dead() {
+    fn a_release_that_leaves_less_than_a_segment_dead_ends_what_is_owed() {
         let mut space = Space::new(500, 0);
         space.appended(2000, 3500, 1024);
         assert_eq!(space.still_owed(3500, 1024), 8000);

@@ -6,6 +6,7 @@ mod aging;
 mod applying;
 mod awaiting;
 mod backup;
+mod by_name;
 mod configuring;
 mod extras;
 mod figures;

@@ -5,7 +5,6 @@
 //! docs/design.md).
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -13,9 +12,8 @@ use crate::facade::Mutex;
 use crate::ids::{Namespace, SegmentNumber};
 use crate::options::Fresh;
 use crate::store::address::Address;
+use crate::store::by_name::ByName;
 use crate::store::figures::Gone;
-
-type Key = (Namespace, Box<[u8]>);
 
 /// See the head of this file.
 #[derive(Default)]
@@ -27,7 +25,7 @@ pub(crate) struct Registry {
 
 #[derive(Default)]
 struct Inner {
-    by_name: BTreeMap<Key, Arc<Address>>,
+    by_name: ByName,
     by_number: Vec<Option<Arc<Address>>>,
     free_numbers: Vec<u32>,
     used_numbers: u32,
@@ -46,21 +44,16 @@ impl Registry {
         fresh: Fresh,
     ) -> Arc<Address> {
         let mut inner = self.inner.lock();
-        let made = || Arc::new(Address::new(namespace, name, fresh));
-        Arc::clone(
-            inner
-                .by_name
-                .entry((namespace, Box::from(name)))
-                .or_insert_with(made),
-        )
+        if let Some(known) = inner.by_name.get(namespace, name) {
+            return Arc::clone(known);
+        }
+        let made = Arc::new(Address::new(namespace, name, fresh));
+        inner.by_name.insert(Arc::clone(&made));
+        made
     }
 
     pub(crate) fn get(&self, namespace: Namespace, name: &[u8]) -> Option<Arc<Address>> {
-        self.inner
-            .lock()
-            .by_name
-            .get(&(namespace, Box::from(name)))
-            .cloned()
+        self.inner.lock().by_name.get(namespace, name).cloned()
     }
 
     pub(crate) fn by_number(&self, number: u32) -> Option<Arc<Address>> {
@@ -91,8 +84,7 @@ impl Registry {
     /// Takes an address in as recovery found it.
     pub(crate) fn restore(&self, number: u32, address: &Arc<Address>) {
         let mut inner = self.inner.lock();
-        let key = (address.namespace, address.name.clone());
-        inner.by_name.insert(key, Arc::clone(address));
+        inner.by_name.insert(Arc::clone(address));
         inner.place(number, Some(Arc::clone(address)));
         inner.used_numbers += 1;
     }
@@ -197,9 +189,7 @@ impl Registry {
         }
         self.gone.take(&state);
         drop(state);
-        inner
-            .by_name
-            .remove(&(address.namespace, address.name.clone()));
+        inner.by_name.remove(address);
     }
 
     /// Up to `limit` addresses behind `after`, in order of namespace and name.
@@ -209,23 +199,18 @@ impl Registry {
         limit: usize,
     ) -> Vec<Arc<Address>> {
         let inner = self.inner.lock();
-        let begin = match after {
-            Some((namespace, name)) => Bound::Excluded((namespace, Box::from(name))),
-            None => Bound::Unbounded,
-        };
-        inner
-            .by_name
-            .range((begin, Bound::Unbounded))
-            .map(|(_, address)| Arc::clone(address))
-            .take(limit)
-            .collect()
+        inner.by_name.after(after).take(limit).cloned().collect()
     }
 
     /// The last ordinals of all addresses, summed up.
     pub(crate) fn last_ordinals(&self) -> u64 {
         let inner = self.inner.lock();
         let last = |address: &Arc<Address>| address.state.lock().cache.last().0;
-        inner.by_name.values().map(last).fold(0, u64::wrapping_add)
+        inner
+            .by_name
+            .after(None)
+            .map(last)
+            .fold(0, u64::wrapping_add)
     }
 
     /// All addresses that have a number, if they are no more than `max`.
@@ -263,16 +248,14 @@ impl Registry {
 impl Inner {
     /// Whether its name stands for `address`, not for another one by now.
     fn is_named(&self, address: &Arc<Address>) -> bool {
-        let key = (address.namespace, address.name.clone());
-        let named = self.by_name.get(&key);
+        let named = self.by_name.get(address.namespace, &address.name);
         named.is_some_and(|named| Arc::ptr_eq(named, address))
     }
 
     /// Takes out the name of `address`, unless it stands for another one by now.
     fn forget_name(&mut self, address: &Arc<Address>) {
         if self.is_named(address) {
-            let key = (address.namespace, address.name.clone());
-            self.by_name.remove(&key);
+            self.by_name.remove(address);
         }
     }
 
