@@ -181,6 +181,22 @@ fn loom_who_waits_for_a_claim_is_woken_by_its_end_a_close_or_another_lease() {
     }
 }
 
+/// The bug that the order of steps in a look prevents, so that the models are known to see it.
+#[test]
+#[should_panic(expected = "left waiting")]
+fn loom_a_look_before_the_entry_is_caught() {
+    explore(|| {
+        let model = Model::begin();
+        let other = Arc::clone(&model);
+        let other = thread::spawn(move || other.settle());
+        let (key, flag) = (model.waits.key(), Arc::new(Flag::default()));
+        let claim = model.claims.lock().wait(1, b"a", 1, key);
+        model.waits.for_claim(key, &Waker::from(Arc::clone(&flag)));
+        assert!(other.join().is_ok());
+        assert!(claim.is_none() || flag.is_up(), "left waiting");
+    });
+}
+
 #[test]
 fn loom_two_who_wait_for_a_claim_are_both_woken_and_one_may_let_go() {
     explore(|| {

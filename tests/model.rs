@@ -38,7 +38,7 @@ struct Coverage {
     reopens: AtomicU64,
 }
 
-const ANSWERS: [&str; 10] = [
+const ANSWERS: [&str; 11] = [
     "added",
     "duplicate",
     "duplicate inside",
@@ -49,6 +49,7 @@ const ANSWERS: [&str; 10] = [
     "too large",
     "true",
     "ended by a clear",
+    "lease lost",
 ];
 
 impl Coverage {
@@ -64,15 +65,15 @@ impl Coverage {
             Answer::TooLarge => 7,
             Answer::Truth(true) => 8,
             Answer::Count(1..) => 9,
+            Answer::LeaseLost => 10,
             _ => return,
         };
         self.answers[at].fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn opener(seed: u64) -> Box<dyn FnMut(u64) -> idjournal::Result<Store>> {
+fn opener(seed: u64, clock: Arc<CountingClock>) -> Box<dyn FnMut(u64) -> idjournal::Result<Store>> {
     let disk = SimulatedDisk::new(512);
-    let clock = Arc::new(CountingClock::default());
     let entropy = Arc::new(SeededEntropy::new(seed));
     Box::new(move |settings| {
         let policy = if seed.is_multiple_of(2) {
@@ -99,7 +100,9 @@ fn has_keeper(seed: u64) -> bool {
 /// Runs a script; the number of the call that is answered wrong, and how.
 fn run(seed: u64, script: &[Operation], coverage: &Coverage) -> Result<(), (usize, String)> {
     let mut model = Model::new(SETTINGS);
-    let mut runner = Runner::open(opener(seed), SETTINGS).map_err(|error| (0, chain(&error)))?;
+    let clock = Arc::new(CountingClock::default());
+    let mut runner = Runner::open(opener(seed, Arc::clone(&clock)), clock, SETTINGS)
+        .map_err(|error| (0, chain(&error)))?;
     for (at, operation) in script.iter().enumerate() {
         let answer = runner.run(operation);
         coverage.count(&answer);
@@ -180,6 +183,7 @@ fn check(seed: u64, coverage: &Coverage) -> Result<(), String> {
         reopens: true,
         drops: true,
         configures: true,
+        leases: true,
     };
     let mut script: Vec<_> = (0..OPERATIONS)
         .map(|_| Operation::generate(&mut generator, &profile))

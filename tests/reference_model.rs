@@ -55,8 +55,8 @@ fn capacity_0_accepts_everything_and_claims_nothing() {
     let mut model = Model::new(0);
     assert_eq!(model.add(0, 0), Answer::Added);
     assert_eq!(model.add(0, 0), Answer::Added);
-    assert_eq!(model.reserve(0, 0, 1), Answer::Reserved);
-    assert_eq!(model.reserve(0, 0, 2), Answer::Reserved);
+    assert_eq!(model.reserve(0, 0, 1, None), Answer::Reserved);
+    assert_eq!(model.reserve(0, 0, 2, None), Answer::Reserved);
     assert_eq!(model.confirm(0), Answer::Recorded);
     assert_eq!(model.length(0), 0);
     assert_eq!(model.drop_address(0), Answer::Truth(false));
@@ -65,13 +65,13 @@ fn capacity_0_accepts_everything_and_claims_nothing() {
 #[test]
 fn a_claim_is_pending_until_it_is_confirmed_or_released() {
     let mut model = Model::new(3);
-    assert_eq!(model.reserve(0, 0, 7), Answer::Reserved);
+    assert_eq!(model.reserve(0, 0, 7, None), Answer::Reserved);
     assert_eq!(model.add(0, 0), Answer::Pending(7));
     assert_eq!(model.remove(0, 0), Answer::Truth(false));
     assert_eq!(model.clear(0), Answer::Count(0));
     assert_eq!(model.confirm(0), Answer::Recorded);
     assert_eq!(model.add(0, 0), Answer::Duplicate(3));
-    assert_eq!(model.reserve(0, 1, 7), Answer::Reserved);
+    assert_eq!(model.reserve(0, 1, 7, None), Answer::Reserved);
     assert_eq!(model.release(0), Answer::Done);
     assert_eq!(model.add(0, 1), Answer::Added);
 }
@@ -114,7 +114,7 @@ fn a_drop_takes_both_namespaces_and_leaves_claims() {
     model.add(0, 0);
     model.set_capacity(1, 5);
     model.add(2, 0);
-    assert_eq!(model.reserve(1, 1, 3), Answer::Reserved);
+    assert_eq!(model.reserve(1, 1, 3, None), Answer::Reserved);
     assert_eq!(model.drop_address(0), Answer::Truth(true));
     assert_eq!(model.drop_address(0), Answer::Truth(false));
     assert_eq!(
@@ -123,4 +123,35 @@ fn a_drop_takes_both_namespaces_and_leaves_claims() {
     );
     assert_eq!(model.confirm(0), Answer::Recorded);
     assert_eq!(model.state(1, 1), Answer::Duplicate(2));
+}
+
+#[test]
+fn a_claim_whose_lease_is_over_is_its_holders_until_somebody_takes_the_id() {
+    use common::claims::ClaimCall;
+
+    let mut model = Model::new(3);
+    let pass = |model: &mut Model, units| {
+        assert_eq!(ClaimCall::Pass { units }.run_on(model), Answer::Done)
+    };
+    assert_eq!(model.reserve(0, 0, 1, Some(2)), Answer::Reserved);
+    pass(&mut model, 1);
+    assert_eq!(model.add(0, 0), Answer::Pending(1));
+    pass(&mut model, 1);
+    assert_eq!(model.state(0, 0), Answer::Absent);
+    let renew = ClaimCall::Renew { which: 0, units: 1 };
+    assert_eq!(renew.run_on(&mut model), Answer::Truth(true));
+    assert_eq!(model.reserve(0, 0, 2, None), Answer::Pending(1));
+    pass(&mut model, 1);
+    // The second is kept, and taken up by its owner alone; the first has lost it.
+    assert_eq!(model.reserve(0, 0, 2, None), Answer::Reserved);
+    assert_eq!(renew.run_on(&mut model), Answer::Truth(false));
+    assert_eq!(model.keep(1), Answer::Done);
+    for (owner, is_held) in [(1, false), (2, true), (2, false)] {
+        let (cache, id) = (0, 0);
+        let take_up = ClaimCall::TakeUp { cache, id, owner };
+        assert_eq!(take_up.run_on(&mut model), Answer::Truth(is_held));
+    }
+    assert_eq!(model.confirm(0), Answer::LeaseLost);
+    assert_eq!(model.confirm(0), Answer::Recorded);
+    assert_eq!(model.contains(0, 0), Answer::Truth(true));
 }

@@ -31,6 +31,7 @@ fuzz_target!(|script: Script| {
 
 struct Run {
     options: Arc<dyn Fn() -> Options + Send + Sync>,
+    clock: Arc<CountingClock>,
     sector_bytes: usize,
     settings: u64,
     is_manual: bool,
@@ -44,6 +45,7 @@ impl Run {
         let segment_bytes = [1024, 2048, 4096][usize::from(script.segment % 3)];
         let policy = [SyncPolicy::Always, SyncPolicy::Manual][usize::from(script.is_manual)];
         let clock = Arc::new(CountingClock::default());
+        let its_clock = Arc::clone(&clock);
         let entropy = Arc::new(SeededEntropy::new(u64::from(script.sector)));
         let options = move || {
             Options::default()
@@ -56,6 +58,7 @@ impl Run {
         };
         Run {
             options: Arc::new(options),
+            clock: its_clock,
             sector_bytes: [128, 256, 512][usize::from(script.sector % 3)],
             settings,
             is_manual: script.is_manual,
@@ -129,7 +132,8 @@ impl Run {
     /// One life up to a failure or the end of its calls.
     fn live(&mut self, life: &Life, disk: &SimulatedDisk) -> Option<Reached> {
         let mut reached = Reached { cut: 0, kill: 0 };
-        let mut runner = match Runner::open(self.opener(disk), self.settings) {
+        let (opener, clock) = (self.opener(disk), Arc::clone(&self.clock));
+        let mut runner = match Runner::open(opener, clock, self.settings) {
             Ok(runner) => runner,
             Err(error) => {
                 assert!(disk.has_told(), "refused: {}", chain(&error));

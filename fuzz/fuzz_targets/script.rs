@@ -2,6 +2,7 @@
 
 use arbitrary::Arbitrary;
 
+use crate::common::claims::ClaimCall;
 use crate::common::operation::Operation;
 use crate::common::recorded::{CACHES, pool};
 use crate::common::simulated::{CallKind, Effect, Fault};
@@ -68,6 +69,10 @@ pub(crate) enum Call {
     Many(u8),
     /// Waits for all receipts so far, and for the disk if told so.
     Settle(bool),
+    Lease(u8, u8, u8, u8),
+    Renew(u8, u8),
+    TakeUp(u8, u8, u8),
+    Pass(u8),
 }
 
 impl Planned {
@@ -163,6 +168,24 @@ impl Call {
                 cache: cache(c),
                 id: id(i),
             },
+            Call::Lease(c, i, o, units) => Operation::Claim(ClaimCall::Lease {
+                cache: cache(c),
+                id: id(i),
+                owner: u64::from(o),
+                units: u64::from(units % 4),
+            }),
+            Call::Renew(w, units) => Operation::Claim(ClaimCall::Renew {
+                which: which(w),
+                units: u64::from(units % 4),
+            }),
+            Call::TakeUp(c, i, o) => Operation::Claim(ClaimCall::TakeUp {
+                cache: cache(c),
+                id: id(i),
+                owner: u64::from(o),
+            }),
+            Call::Pass(units) => Operation::Claim(ClaimCall::Pass {
+                units: u64::from(units % 4),
+            }),
             Call::Compact => Operation::Compact,
             Call::Sync => Operation::Sync,
             Call::Reopen(is_closed) => return vec![Step::Settle(false), Step::Reopen(is_closed)],

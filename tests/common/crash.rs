@@ -154,7 +154,11 @@ impl Run {
             .collect();
         self.limit = operations;
         let opener = self.opener(&disk);
-        let runner = Runner::open(opener, self.geometry.profile.settings);
+        let runner = Runner::open(
+            opener,
+            Arc::clone(&self.clock),
+            self.geometry.profile.settings,
+        );
         let runner = runner.map_err(|error| format!("open: {}", chain(&error)))?;
         let result = self.use_store(runner, &disk, &mut generator);
         let result = result.and_then(|()| self.list_all(disk.snapshots(), images_max));
@@ -176,7 +180,11 @@ impl Run {
             acknowledged: 0,
             ..Progress::all(self.base)
         });
-        let runner = match Runner::open(self.opener(disk), self.geometry.profile.settings) {
+        let runner = match Runner::open(
+            self.opener(disk),
+            Arc::clone(&self.clock),
+            self.geometry.profile.settings,
+        ) {
             Ok(runner) => Some(runner),
             Err(_) if disk.has_told() => {
                 self.is_told = true;

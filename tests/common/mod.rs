@@ -12,6 +12,7 @@
     reason = "numbers of tests are small"
 )]
 
+pub mod claims;
 pub mod crash;
 mod crash_check;
 pub mod crash_geometry;
@@ -42,6 +43,8 @@ use parking_lot::Mutex;
 
 use generator::Generator;
 
+const UNIT_MILLISECONDS: u64 = 1_000_000;
+
 /// A clock that goes on by a millisecond whenever it is asked.
 #[derive(Default)]
 pub struct CountingClock(AtomicU64);
@@ -49,6 +52,17 @@ pub struct CountingClock(AtomicU64);
 impl CountingClock {
     fn next(&self) -> Duration {
         Duration::from_millis(1_700_000_000_000 + self.0.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// So many units: each is longer than all that the clock goes on by itself.
+    pub fn lease(&self, units: u64) -> Duration {
+        Duration::from_millis(units * UNIT_MILLISECONDS)
+    }
+
+    /// Jumps by so many units.
+    pub fn pass(&self, units: u64) {
+        self.0
+            .fetch_add(units * UNIT_MILLISECONDS, Ordering::Relaxed);
     }
 }
 

@@ -6,8 +6,7 @@
 //!
 //! Caches are numbers into [`CACHES`], IDs numbers into [`pool`].
 
-use std::collections::BTreeMap;
-
+use super::claims::Claims;
 use super::places::Places;
 use super::recorded::{Answer, CACHES, PATTERNS, Recorded, pool};
 
@@ -34,7 +33,7 @@ struct OpenTransaction {
     is_skipping: bool,
     owner: u64,
     changes: Vec<Change>,
-    claims: Vec<(usize, u8)>,
+    claims: Vec<((usize, u8), u64)>,
     is_rejected: bool,
 }
 
@@ -45,8 +44,7 @@ pub struct Model {
     /// The capacity that each of [`PATTERNS`] was given.
     patterns: [Option<u64>; PATTERNS.len()],
     caches: Vec<Places>,
-    claims: BTreeMap<(usize, u8), u64>,
-    reservations: Vec<Option<(usize, u8)>>,
+    pub(super) claims: Claims,
     transactions: Vec<OpenTransaction>,
 }
 
@@ -57,16 +55,14 @@ impl Model {
             settings,
             patterns: [None; PATTERNS.len()],
             caches: CACHES.iter().map(|_| Places::new(settings)).collect(),
-            claims: BTreeMap::new(),
-            reservations: Vec::new(),
+            claims: Claims::default(),
             transactions: Vec::new(),
         }
     }
 
     /// Open it again: what was only claimed is gone, and the capacity from settings may be another.
     pub fn reopen(&mut self, settings: u64) {
-        self.claims.clear();
-        self.reservations.clear();
+        self.claims = Claims::default();
         self.transactions.clear();
         self.settings = settings;
         self.apply_settings();
@@ -99,6 +95,9 @@ impl Model {
 
     pub fn add(&mut self, cache: usize, id: u8) -> Answer {
         self.look(cache, id).unwrap_or_else(|| {
+            if self.caches[cache].capacity > 0 {
+                self.claims.lose((cache, id));
+            }
             self.caches[cache].append(id);
             Answer::Added
         })
@@ -113,29 +112,27 @@ impl Model {
         if let Some(ordinal) = places.ordinal(id) {
             return Some(Answer::Duplicate(places.adds_left(ordinal)));
         }
-        self.claims
-            .get(&(cache, id))
-            .map(|owner| Answer::Pending(*owner))
+        self.claims.holder((cache, id)).map(Answer::Pending)
     }
 
-    pub fn reserve(&mut self, cache: usize, id: u8, owner: u64) -> Answer {
+    pub fn reserve(&mut self, cache: usize, id: u8, owner: u64, lease: Option<u64>) -> Answer {
         self.look(cache, id).unwrap_or_else(|| {
-            let is_claimed = self.caches[cache].capacity > 0;
-            if is_claimed {
-                self.claims.insert((cache, id), owner);
-            }
-            self.reservations.push(is_claimed.then_some((cache, id)));
+            let (key, is_claimed) = ((cache, id), self.caches[cache].capacity > 0);
+            let guard = is_claimed.then(|| (key, self.claims.take(key, owner, lease)));
+            self.claims.hold(guard);
             Answer::Reserved
         })
     }
 
     pub fn reservations(&self) -> usize {
-        self.reservations.len()
+        self.claims.guards()
     }
 
     pub fn confirm(&mut self, which: usize) -> Answer {
-        if let Some((cache, id)) = self.reservations.swap_remove(which) {
-            self.claims.remove(&(cache, id));
+        if let Some(((cache, id), token)) = self.claims.let_go(which) {
+            if !self.claims.settle((cache, id), token) {
+                return Answer::LeaseLost;
+            }
             if self.caches[cache].ordinal(id).is_none() {
                 self.caches[cache].append(id);
             }
@@ -144,15 +141,15 @@ impl Model {
     }
 
     pub fn release(&mut self, which: usize) -> Answer {
-        if let Some(claim) = self.reservations.swap_remove(which) {
-            self.claims.remove(&claim);
+        if let Some((key, token)) = self.claims.let_go(which) {
+            self.claims.settle(key, token);
         }
         Answer::Done
     }
 
     /// The claim stays, without a guard.
     pub fn keep(&mut self, which: usize) -> Answer {
-        self.reservations.swap_remove(which);
+        self.claims.keep(which);
         Answer::Done
     }
 
@@ -179,18 +176,21 @@ impl Model {
         }
         let is_known = self.view(which).0[cache].ordinal(id).is_some();
         let transaction = &mut self.transactions[which];
-        let is_own = transaction.claims.contains(&(cache, id));
+        let is_own = transaction
+            .claims
+            .iter()
+            .any(|(key, _)| *key == (cache, id));
         if is_known {
             transaction.is_rejected |= !transaction.is_skipping;
             return Answer::DuplicateInside;
         }
-        if let Some(owner) = self.claims.get(&(cache, id)).filter(|_| !is_own) {
+        if let Some(owner) = self.claims.holder((cache, id)).filter(|_| !is_own) {
             transaction.is_rejected |= !transaction.is_skipping;
-            return Answer::Pending(*owner);
+            return Answer::Pending(owner);
         }
         if !is_own {
-            transaction.claims.push((cache, id));
-            self.claims.insert((cache, id), transaction.owner);
+            let token = self.claims.take((cache, id), transaction.owner, None);
+            transaction.claims.push(((cache, id), token));
         }
         transaction.changes.push(Change::Add { cache, id });
         Answer::Added
@@ -254,8 +254,8 @@ impl Model {
     }
 
     pub fn roll_back(&mut self, which: usize) -> Answer {
-        for claim in self.transactions.swap_remove(which).claims {
-            self.claims.remove(&claim);
+        for (key, token) in self.transactions.swap_remove(which).claims {
+            self.claims.settle(key, token);
         }
         Answer::Done
     }
@@ -322,8 +322,8 @@ impl Model {
             return Answer::Duplicate(places.adds_left(ordinal));
         }
         // Also with capacity 0, which accepts what is pending.
-        let owner = self.claims.get(&(cache, id));
-        owner.map_or(Answer::Absent, |owner| Answer::Pending(*owner))
+        let owner = self.claims.holder((cache, id));
+        owner.map_or(Answer::Absent, Answer::Pending)
     }
 
     pub fn length(&self, cache: usize) -> u64 {

@@ -1,5 +1,6 @@
 //! One call of a test's script: how scripts are made, printed, and run on the model.
 
+use super::claims::ClaimCall;
 use super::generator::Generator;
 use super::model::Model;
 use super::recorded::{Answer, CACHES, PATTERNS, pool};
@@ -76,6 +77,8 @@ pub enum Operation {
         cache: usize,
         id: u8,
     },
+    /// Leases, claims taken up again, and time.
+    Claim(ClaimCall),
     Compact,
     Sync,
     /// Ends all handles, after a `close` or without, and opens again.
@@ -97,6 +100,8 @@ pub struct Profile {
     pub drops: bool,
     /// Whether settings by pattern are changed live.
     pub configures: bool,
+    /// Whether claims have leases.
+    pub leases: bool,
 }
 
 impl Operation {
@@ -109,6 +114,9 @@ impl Operation {
         match generator.below(1000) {
             0..250 => Operation::Add { cache, id },
             250..400 => Operation::Submit { cache, id },
+            400..445 | 912..922 | 930..942 if profile.leases => {
+                Operation::Claim(ClaimCall::generate(generator, (cache, id), owner))
+            }
             400..460 => Operation::Reserve { cache, id, owner },
             460..500 => Operation::Confirm { which },
             500..515 => Operation::Release { which },
@@ -158,7 +166,7 @@ impl Operation {
         let (claims, open) = (model.reservations(), model.transactions());
         match *self {
             Operation::Add { cache, id } | Operation::Submit { cache, id } => model.add(cache, id),
-            Operation::Reserve { cache, id, owner } => model.reserve(cache, id, owner),
+            Operation::Reserve { cache, id, owner } => model.reserve(cache, id, owner, None),
             Operation::Confirm { which } if claims > 0 => model.confirm(which % claims),
             Operation::Release { which } if claims > 0 => model.release(which % claims),
             Operation::Keep { which } if claims > 0 => model.keep(which % claims),
@@ -178,6 +186,7 @@ impl Operation {
             Operation::Configure { pattern, capacity } => model.configure(pattern, capacity),
             Operation::Contains { cache, id } => model.contains(cache, id),
             Operation::State { cache, id } => model.state(cache, id),
+            Operation::Claim(call) => call.run_on(model),
             Operation::Reopen { settings, .. } => {
                 model.reopen(settings);
                 Answer::Done

@@ -46,6 +46,8 @@ pub enum Answer {
     Pending(u64),
     Reserved,
     Recorded,
+    /// The lease was over, and others have the ID.
+    LeaseLost,
     Absent,
     Truth(bool),
     Count(u64),

@@ -1,11 +1,15 @@
 //! Runs scripts on a store and keeps what a caller would hold: handles, reservations, transactions,
 //! receipts that are not waited for yet.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use idjournal::{
     AddressSettings, Cache, Confirmed, Error, OnDuplicate, Outcome, Owner, Receipt, Reservation,
     Reserve, Result, Seen, State, Store, Transaction,
 };
 
+use super::CountingClock;
 use super::operation::Operation;
 use super::recorded::{Answer, CACHES, PATTERNS, pool};
 
@@ -16,21 +20,24 @@ pub type Opener = Box<dyn FnMut(u64) -> Result<Store>>;
 /// A caller of a store.
 pub struct Runner {
     opener: Opener,
+    /// That of the store.
+    pub(super) clock: Arc<CountingClock>,
     store: Option<Store>,
-    caches: Vec<Cache>,
-    reservations: Vec<Reservation>,
+    pub(super) caches: Vec<Cache>,
+    pub(super) reservations: Vec<Reservation>,
     transactions: Vec<Transaction>,
     waiting: Vec<Waiter>,
     newly_held: usize,
 }
 
 impl Runner {
-    /// Opens a store; `opener` is given the capacity of new caches.
-    pub fn open(mut opener: Opener, settings: u64) -> Result<Runner> {
+    /// Opens a store, whose clock this is; `opener` is given the capacity of new caches.
+    pub fn open(mut opener: Opener, clock: Arc<CountingClock>, settings: u64) -> Result<Runner> {
         let store = opener(settings)?;
         let caches = handles(&store)?;
         Ok(Runner {
             opener,
+            clock,
             store: Some(store),
             caches,
             reservations: Vec::new(),
@@ -97,12 +104,12 @@ impl Runner {
                 let receipt = self.caches[cache].submit(bytes(id));
                 self.hold(receipt, of_outcome)
             }
-            Operation::Reserve { cache, id, owner } => self.reserve(cache, id, owner),
+            Operation::Reserve { cache, id, owner } => self.reserve(cache, id, owner, None),
             Operation::Confirm { which } if claims > 0 => {
                 let receipt = self.reservations.swap_remove(which % claims).confirm();
                 self.hold(receipt, |confirmed| match confirmed {
                     Confirmed::Recorded => Answer::Recorded,
-                    Confirmed::LeaseLost => Answer::Failed("lease lost".to_owned()),
+                    Confirmed::LeaseLost => Answer::LeaseLost,
                 })
             }
             Operation::Release { which } if claims > 0 => {
@@ -179,6 +186,7 @@ impl Runner {
                 State::Pending(owner) => Answer::Pending(owner.0),
                 State::Unsynced(seen) | State::Known(seen) => Answer::Duplicate(seen.adds_left),
             },
+            Operation::Claim(call) => call.run(self),
             Operation::Compact => of_result(self.store().compact().map(|()| Answer::Done)),
             Operation::Sync => of_result(self.store().sync().wait().map(|()| Answer::Done)),
             Operation::Reopen {
@@ -189,8 +197,14 @@ impl Runner {
         }
     }
 
-    fn reserve(&mut self, cache: usize, id: u8, owner: u64) -> Answer {
-        match self.caches[cache].reserve_as(bytes(id), Owner(owner), None) {
+    pub(super) fn reserve(
+        &mut self,
+        cache: usize,
+        id: u8,
+        owner: u64,
+        lease: Option<Duration>,
+    ) -> Answer {
+        match self.caches[cache].reserve_as(bytes(id), Owner(owner), lease) {
             Ok(Reserve::Reserved(reservation)) => {
                 self.reservations.push(reservation);
                 Answer::Reserved
