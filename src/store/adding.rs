@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::claim::Claim;
 use crate::error::Result;
-use crate::ids::{Ordinal, Owner, Position};
+use crate::ids::{Ordinal, Owner, Position, Ticks};
 use crate::journal::{Appended, Journal, Purpose, Refused, Standing};
 use crate::mutant::{self, Mutant};
 use crate::record::{Add, Definition, Record};
@@ -172,13 +172,13 @@ impl Shared {
     ) -> std::result::Result<(Option<Appended>, Ordinal), Refused> {
         let time = self.now();
         let Some(journal) = &self.journal else {
-            let ordinal = self.record_in_memory(state, (hash, id, value), purpose);
+            let ordinal = self.record_in_memory(state, (hash, id, value), time, purpose);
             return Ok((None, ordinal));
         };
         let number = match (state.defined, state.number) {
             (Some(_), Some(number)) => number,
             _ if state.is_memory_only => {
-                let ordinal = self.record_in_memory(state, (hash, id, value), purpose);
+                let ordinal = self.record_in_memory(state, (hash, id, value), time, purpose);
                 return Ok((None, ordinal));
             }
             _ => self.define(address, state, within(purpose))?,
@@ -208,9 +208,10 @@ impl Shared {
         &self,
         state: &mut AddressState,
         (hash, id, value): (u64, &[u8], &[u8]),
+        time: Ticks,
         purpose: Purpose,
     ) -> Ordinal {
-        let ordinal = state.remember((hash, id), value, self.now(), id.len() as u64);
+        let ordinal = state.remember((hash, id), value, time, id.len() as u64);
         self.begun(state);
         if let (Some(journal), Purpose::Claimed(bytes)) = (&self.journal, purpose) {
             journal.unclaim(bytes);
