@@ -169,9 +169,15 @@ impl Waits {
     /// Wakes all that are due. The caller holds no lock of the engine.
     #[inline]
     pub(crate) fn wake_due(&self) {
-        if self.is_due.load(Ordering::Acquire) {
+        if self.is_due() {
             self.wake();
         }
+    }
+
+    /// Whether somebody is due.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.is_due.load(Ordering::Acquire)
     }
 
     #[cold]

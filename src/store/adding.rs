@@ -40,29 +40,21 @@ impl Shared {
         purpose: Purpose,
         mut attempt: impl FnMut() -> Attempt<T>,
     ) -> Result<Placed<T>> {
-        let placed = self.find_room(purpose, &mut attempt);
-        // Those who waited for a claim that ended, or for a store that is poisoned.
-        self.waits.wake_due();
-        placed
-    }
-
-    #[inline]
-    fn find_room<T>(
-        self: &Arc<Self>,
-        purpose: Purpose,
-        attempt: &mut impl FnMut() -> Attempt<T>,
-    ) -> Result<Placed<T>> {
-        let _guard = self.guard();
+        let guard = self.guard();
         loop {
             let rooms = self.rooms.load(Ordering::Acquire);
             match attempt() {
                 Ok((placed, is_owing)) => {
-                    if is_owing || self.has_interval {
-                        self.tend_or_call(is_owing);
+                    if is_owing || self.has_interval || self.waits.is_due() {
+                        self.tend_and_wake(guard, is_owing);
                     }
                     return Ok(placed);
                 }
-                Err(Refused::Failed(error)) => return Err(error),
+                Err(Refused::Failed(error)) => {
+                    drop(guard);
+                    self.waits.wake_due();
+                    return Err(error);
+                }
                 Err(Refused::NoRoom) => self.make_room(purpose, rooms)?,
             }
         }

@@ -11,13 +11,23 @@ use crate::compaction::{Carrier, Step};
 use crate::error::{Error, Result};
 use crate::journal::{Journal, Purpose, Refused};
 use crate::keeper::Chores;
-use crate::store::shared::Shared;
+use crate::store::shared::{PanicGuard, Shared};
 use crate::sync_policy::SyncPolicy;
 
 impl Shared {
-    /// Sees to what is owed: calls the keeper, or does the work here.
+    /// After a call that owes something, or has ended what others wait for.
     #[cold]
-    pub(crate) fn tend_or_call(self: &Arc<Self>, is_owing: bool) {
+    pub(crate) fn tend_and_wake(self: &Arc<Self>, guard: PanicGuard<'_>, is_owing: bool) {
+        if is_owing || self.has_interval {
+            self.tend_or_call(is_owing);
+        }
+        // What a waker does is no failure of this call.
+        drop(guard);
+        self.waits.wake_due();
+    }
+
+    /// Sees to what is owed: calls the keeper, or does the work here.
+    fn tend_or_call(self: &Arc<Self>, is_owing: bool) {
         let Some(journal) = &self.journal else { return };
         if self.options.keeper {
             if is_owing || !self.keeper.is_running() {
