@@ -166,16 +166,12 @@ fn carrying() -> Result<(u64, String), u64> {
 fn geometry(seed: u64, by: By) -> Geometry {
     let any = Geometry::of(seed);
     match by {
-        Failing(_) => {
-            let mut failing = Geometry {
-                faults: 100,
-                rots: 0,
-                snapshots: [1; 4],
-                ..any
-            };
-            failing.profile.configures = false;
-            failing
-        }
+        Failing(_) => Geometry {
+            faults: 100,
+            rots: 0,
+            snapshots: [1; 4],
+            ..any
+        },
         Rot(_) => Geometry { rots: 100, ..any },
         Reuse(_) => {
             let mut reuse = Geometry {

@@ -4,7 +4,7 @@ use arbitrary::Arbitrary;
 
 use crate::common::claims::ClaimCall;
 use crate::common::operation::Operation;
-use crate::common::recorded::{CACHES, pool};
+use crate::common::recorded::{CACHES, PATTERNS, pool};
 use crate::common::simulated::{CallKind, Effect, Fault};
 
 #[derive(Arbitrary, Debug)]
@@ -73,6 +73,8 @@ pub(crate) enum Call {
     Renew(u8, u8),
     TakeUp(u8, u8, u8),
     Pass(u8),
+    /// Gives a pattern a capacity, or takes it away.
+    Configure(u8, Option<u8>),
 }
 
 impl Planned {
@@ -159,6 +161,10 @@ impl Call {
             Call::SetCapacity(c, n) => Operation::SetCapacity {
                 cache: cache(c),
                 capacity: u64::from(n % 16),
+            },
+            Call::Configure(pattern, n) => Operation::Configure {
+                pattern: usize::from(pattern) % PATTERNS.len(),
+                capacity: n.map(|n| u64::from(n % 16)),
             },
             Call::Contains(c, i) => Operation::Contains {
                 cache: cache(c),

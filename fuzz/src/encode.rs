@@ -162,6 +162,25 @@ fn body(decoded: &Decoded<'_>, place: &RecordPlace) -> Option<(u8, Vec<u8>)> {
             to.extend(long(oldest.0));
             16
         }
+        Record::Settings {
+            time,
+            pattern,
+            settings,
+        } => {
+            let is_stored = settings.persistence == Some(true);
+            let set = u8::from(settings.id_cache_size.is_some())
+                | u8::from(settings.max_age.is_some()) << 1
+                | u8::from(settings.persistence.is_some()) << 2
+                | u8::from(is_stored) << 3
+                | u8::from(settings.end_stored_ids) << 4;
+            let ticks = settings.max_age.map_or(0, |age| age.as_millis() / 10);
+            to.extend(long(time.0));
+            to.extend([set, 0, 0, 0, 0, 0, 0, 0]);
+            to.extend(long(settings.id_cache_size.unwrap_or(0)));
+            to.extend(long(u64::try_from(ticks).ok()?));
+            to.extend(*pattern);
+            128
+        }
         // What it says is not kept.
         _ => return None,
     };

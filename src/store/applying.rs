@@ -8,6 +8,7 @@ use crate::ids::Position;
 use crate::options::{age_of, ticks_of};
 use crate::recovery::{AgeChange, CapacityChange, EndedCache, RecoveryReport};
 use crate::store::address::Address;
+use crate::store::set_aside::SetAside;
 use crate::store::setting::Setting;
 use crate::store::shared::Shared;
 
@@ -68,8 +69,10 @@ impl Shared {
             return Ok(end);
         }
         let mut end = None;
+        let none = SetAside::nothing(self);
         if let Some((new, _)) = effective.id_cache_size {
-            let (forgotten, position) = self.set(address, Setting::Capacity(new), false)?;
+            let (forgotten, position) =
+                self.set_from(address, Setting::Capacity(new), false, &none)?;
             end = end.max(position);
             if address.state.lock().cache.capacity() != old {
                 report.capacity_changes.push(CapacityChange {
@@ -83,7 +86,8 @@ impl Shared {
         }
         if let Some((age, _)) = effective.max_age {
             let new = ticks_of(age);
-            let (forgotten, position) = self.set(address, Setting::MaxAge(new), false)?;
+            let (forgotten, position) =
+                self.set_from(address, Setting::MaxAge(new), false, &none)?;
             end = end.max(position);
             if address.state.lock().cache.max_age() != old_age {
                 report.age_changes.push(AgeChange {

@@ -14,13 +14,14 @@ use crate::journal::{Purpose, Standing};
 use crate::mutant::{self, Mutant};
 use crate::options::{Fresh, Options, age_of, check_settings, ticks_of};
 use crate::receipt::Receipt;
-use crate::record::Record;
+use crate::record::{Record, definition_bytes, encoded_bytes};
 use crate::recovery::Configured;
 use crate::stats::CacheStats;
 use crate::store::Store;
 use crate::store::adding::{Placed, signed};
 use crate::store::address::{Address, AddressState};
 use crate::store::applying::check_ends;
+use crate::store::set_aside::SetAside;
 use crate::store::setting::Setting;
 use crate::store::shared::Shared;
 
@@ -45,9 +46,8 @@ impl Store {
     ///
     /// Of the receipt: [`Error::Options`] if the pattern means nothing, or if an address that it
     /// matches holds stored IDs and they may not be
-    /// [ended](AddressSettings::end_stored_ids); nothing is changed then. [`Error::Limit`]. Those
-    /// of [`Cache::add`](crate::Cache::add): the change may then be done in part; it is finished by
-    /// the same call made again, or by the next open.
+    /// [ended](AddressSettings::end_stored_ids); [`Error::Limit`]; [`Error::NoSpace`]: nothing is
+    /// changed then. What poisons the store: the next open finds the change whole, or not at all.
     ///
     /// # Examples
     ///
@@ -106,10 +106,11 @@ impl Shared {
         settings.end_stored_ids &= settings.persistence.is_some();
         let _only_one = self.configuring.lock();
         let pattern = self.parse(text, &settings)?;
-        let ((), mut position) = self.record_settings(&pattern, settings)?;
+        let aside = self.set_aside(&pattern)?;
+        let ((), mut position) = self.record_settings(&pattern, settings, &aside)?;
         for address in self.matching(&pattern) {
             let effective = self.effective(&address.name);
-            position = position.max(self.apply(&address, &effective)?);
+            position = position.max(self.apply(&address, &effective, &aside)?);
             self.registry.let_go(&address);
         }
         Ok(((), position))
@@ -146,13 +147,36 @@ impl Shared {
         Ok(pattern)
     }
 
+    /// Sets the space aside that the record of `pattern` takes, and two for each address that it
+    /// matches: one with another capacity and one with another age, or its end.
+    fn set_aside(self: &Arc<Self>, pattern: &Pattern) -> Result<SetAside<'_>> {
+        let record = Record::Settings {
+            time: self.now(),
+            pattern: pattern.text(),
+            settings: AddressSettings::default(),
+        };
+        let mut longest = encoded_bytes(&record, true);
+        let mut bytes = longest;
+        for address in self.matching(pattern) {
+            if address.state.lock().defined.is_some() {
+                let definition = definition_bytes(address.name.len(), true);
+                bytes += 2 * definition;
+                longest = longest.max(definition);
+            }
+        }
+        let aside = SetAside::nothing(self);
+        aside.add(self, bytes, longest)?;
+        Ok(aside)
+    }
+
     /// Records what a pattern says, and puts it in force for addresses that come.
     fn record_settings(
         self: &Arc<Self>,
         pattern: &Pattern,
         settings: AddressSettings,
+        aside: &SetAside<'_>,
     ) -> Result<Placed<()>> {
-        self.with_room(Purpose::Ordinary, || {
+        self.with_room(aside.room(Purpose::Ordinary), || {
             let mut patterns = self.patterns.lock();
             let mut placed = (((), None), false);
             let is_recorded = !mutant::is(Mutant::SettingsNotRecorded);
@@ -171,7 +195,9 @@ impl Shared {
                     true => -before,
                     false => signed(bytes) - before,
                 };
-                let appended = journal.append(&record, Standing::Alone, Purpose::Ordinary, live)?;
+                let purpose = aside.purpose(&record, Purpose::Ordinary);
+                let appended = journal.append(&record, Standing::Alone, purpose, live)?;
+                aside.spent(purpose);
                 let configured = Configured {
                     settings,
                     time,
@@ -215,14 +241,15 @@ impl Shared {
         self: &Arc<Self>,
         address: &Arc<Address>,
         effective: &Effective,
+        aside: &SetAside<'_>,
     ) -> Result<Option<Position>> {
-        let mut position = self.store_or_not(address, effective)?.1;
+        let mut position = self.store_or_not(address, effective, aside)?.1;
         if let Some((ids, _)) = effective.id_cache_size {
-            let (_, end) = self.set(address, Setting::Capacity(ids), false)?;
+            let (_, end) = self.set_from(address, Setting::Capacity(ids), false, aside)?;
             position = position.max(end);
         }
         if let Some((age, _)) = effective.max_age {
-            let (_, end) = self.set(address, Setting::MaxAge(ticks_of(age)), false)?;
+            let (_, end) = self.set_from(address, Setting::MaxAge(ticks_of(age)), false, aside)?;
             position = position.max(end);
         }
         Ok(position)
@@ -233,9 +260,10 @@ impl Shared {
         self: &Arc<Self>,
         address: &Arc<Address>,
         effective: &Effective,
+        aside: &SetAside<'_>,
     ) -> Result<Placed<()>> {
         let is_stored = effective.is_stored();
-        self.with_room(Purpose::Freeing, || {
+        self.with_room(aside.room(Purpose::Freeing), || {
             let mut state = self.lock(address);
             let state = &mut *state;
             let Some(journal) = &self.journal else {
@@ -264,7 +292,9 @@ impl Shared {
                 time: self.now(),
             };
             let live = |_| -signed(freed);
-            let appended = journal.append(&record, Standing::Alone, Purpose::Freeing, live)?;
+            let purpose = aside.purpose(&record, Purpose::Freeing);
+            let appended = journal.append(&record, Standing::Alone, purpose, live)?;
+            aside.spent(purpose);
             state.forgot(next, appended.end);
             state.is_memory_only = true;
             state.defined = None;

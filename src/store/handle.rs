@@ -313,7 +313,7 @@ impl Cache {
     /// ```
     pub fn set_capacity(&self, ids: u64) -> Receipt<()> {
         let setting = Setting::Capacity(ids);
-        self.receipt(self.handle.shared.set(&self.address, setting, true))
+        self.receipt(self.handle.shared.set(&self.address, setting))
             .map(|_| ())
     }
 

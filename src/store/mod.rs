@@ -20,6 +20,7 @@ mod reading;
 mod registry;
 mod renewing;
 mod reservation;
+mod set_aside;
 mod setting;
 mod settle;
 mod shared;

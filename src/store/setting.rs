@@ -16,6 +16,7 @@ use crate::record::{Definition, Record};
 use crate::store::adding::{Placed, signed};
 use crate::store::address::{Address, AddressState};
 use crate::store::handle::Cache;
+use crate::store::set_aside::SetAside;
 use crate::store::shared::Shared;
 
 /// One setting with its new value.
@@ -56,7 +57,7 @@ impl Cache {
     /// ```
     pub fn set_max_age(&self, age: Option<Duration>) -> Receipt<()> {
         let setting = Setting::MaxAge(age_ticks(age));
-        self.receipt(self.handle.shared.set(&self.address, setting, true))
+        self.receipt(self.handle.shared.set(&self.address, setting))
             .map(|_| ())
     }
 
@@ -77,12 +78,23 @@ impl Cache {
 }
 
 impl Shared {
-    /// Changes a setting of an address; how many live IDs that forgets.
+    /// Changes a setting of an address by a call; how many live IDs that forgets.
     pub(crate) fn set(
         self: &Arc<Self>,
         address: &Arc<Address>,
         setting: Setting,
+    ) -> Result<Placed<u64>> {
+        self.set_from(address, setting, true, &SetAside::nothing(self))
+    }
+
+    /// Changes a setting of an address, within the space that is set aside as long as that lasts;
+    /// how many live IDs that forgets.
+    pub(crate) fn set_from(
+        self: &Arc<Self>,
+        address: &Arc<Address>,
+        setting: Setting,
         by_call: bool,
+        aside: &SetAside<'_>,
     ) -> Result<Placed<u64>> {
         self.check()?;
         if let Setting::Capacity(actual) = setting
@@ -92,7 +104,7 @@ impl Shared {
             return Err(Error::Limit { limit, max, actual });
         }
         let mut forgotten = Vec::new();
-        let placed = self.with_room(Purpose::Ordinary, || {
+        let placed = self.with_room(aside.room(Purpose::Ordinary), || {
             let mut state = self.lock(address);
             let is_anothers = !by_call && state.is_by_call(setting);
             if state.has(setting, by_call) || is_anothers && !mutant::is(Mutant::SettingBeatsCall) {
@@ -112,7 +124,8 @@ impl Shared {
                 self.begun(&mut state);
                 return Ok(((before - state.cache.len(), None), false));
             };
-            let appended = self.define_setting(address, &mut state, setting, by_call)?;
+            let to = (setting, by_call);
+            let appended = self.define_setting(address, &mut state, to, aside)?;
             let gone = state.put_in_force(setting, by_call);
             self.begun(&mut state);
             journal.change_live(-signed(gone.as_ref().map_or(0, |gone| gone.bytes)));
@@ -136,8 +149,8 @@ impl Shared {
         &self,
         address: &Arc<Address>,
         state: &mut AddressState,
-        setting: Setting,
-        by_call: bool,
+        (setting, by_call): (Setting, bool),
+        aside: &SetAside<'_>,
     ) -> std::result::Result<Appended, Refused> {
         let Some(journal) = &self.journal else {
             return Err(Refused::NoRoom);
@@ -170,7 +183,9 @@ impl Shared {
         }
         let before = state.defined.map_or(0, |defined| defined.bytes);
         let live = |bytes| signed(bytes) - signed(before);
-        let appended = journal.append(&record, Standing::Alone, Purpose::Ordinary, live)?;
+        let purpose = aside.purpose(&record, Purpose::Ordinary);
+        let appended = journal.append(&record, Standing::Alone, purpose, live)?;
+        aside.spent(purpose);
         state.set_defined(&appended);
         Ok(appended)
     }

@@ -34,12 +34,10 @@ impl Geometry {
         let policy = policy[[0, 0, 1, 1, 2][generator.below(5)]];
         let settings = [2, 3, 7][generator.below(3)];
         let caches = [1, 2, 6][generator.below(3)];
-        // A change by pattern may be done in part when a call fails, until the next open.
-        let configures = seed.is_multiple_of(2);
         let profile = Profile {
             caches,
             drops: true,
-            configures,
+            configures: true,
             ids: [3, 6, 14][generator.below(3)],
             settings,
             changes_settings: false,
@@ -52,7 +50,7 @@ impl Geometry {
             sector_bytes,
             policy,
             profile,
-            faults: if configures { 0 } else { 80 },
+            faults: 40,
             rots: number_from("IDJOURNAL_ROTS").map_or(15, |rots| rots as usize),
             snapshots: [2, 5, 15, 30],
         }

@@ -31,7 +31,6 @@ impl Run {
         fault: Option<Fault>,
     ) -> Result<Ending, String> {
         self.geometry.profile.reopens = false;
-        self.geometry.profile.configures = false;
         self.geometry.snapshots = [0; 4];
         self.geometry.faults = 0;
         self.is_closing = true;
