@@ -262,32 +262,48 @@ impl Patterns {
         self.count == 0
     }
 
-    /// Sets what `pattern` says, all of it: what it said before by the same one is gone. Nothing
-    /// set takes it away.
-    pub(crate) fn set(&mut self, set_by: SetBy, pattern: Pattern, settings: AddressSettings) {
+    /// Sets what `pattern` says, all of it; gives what it said before by the same one. Nothing set
+    /// takes it away.
+    pub(crate) fn set(
+        &mut self,
+        set_by: SetBy,
+        pattern: Pattern,
+        settings: AddressSettings,
+    ) -> AddressSettings {
         let rank = pattern.rank();
         let rules = match pattern.name() {
             Some(name) => self.exact.entry(Box::from(name)).or_default(),
             None => &mut self.wild,
         };
-        let before = rules.len();
+        let count = rules.len();
         let name = pattern.name().map(Box::<[u8]>::from);
         let rule = rules.entry(rank.clone()).or_insert(Rule {
             pattern,
             by_call: AddressSettings::default(),
             by_options: AddressSettings::default(),
         });
-        match set_by {
-            SetBy::Call => rule.by_call = settings,
-            SetBy::Options => rule.by_options = settings,
-        }
+        let place = match set_by {
+            SetBy::Call => &mut rule.by_call,
+            SetBy::Options => &mut rule.by_options,
+        };
+        let before = std::mem::replace(place, settings);
         if rule.by_call.is_empty() && rule.by_options.is_empty() {
             rules.remove(&rank);
         }
-        self.count = self.count - before + rules.len();
+        self.count = self.count - count + rules.len();
         if let Some(name) = name.filter(|_| rules.is_empty()) {
             self.exact.remove(&name);
         }
+        before
+    }
+
+    /// The patterns that calls have set.
+    pub(crate) fn by_call(&self) -> Vec<(Box<[u8]>, AddressSettings)> {
+        let rules = self.exact.values().flat_map(BTreeMap::values);
+        let rules = rules.chain(self.wild.values());
+        let set = rules.filter(|rule| !rule.by_call.is_empty());
+        set.map(|rule| (Box::from(rule.pattern.text()), rule.by_call))
+            .collect()
     }
 
     /// What the patterns say of the address `name`, each value from the first that has it.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::address_settings::{AddressSettings, Effective, Origin, Pattern, SetBy};
-use crate::error::{Error, Result};
+use crate::error::{Bytes, Cause, Error, Result};
 use crate::ids::{Namespace, Ordinal, Position};
 use crate::journal::{Purpose, Standing};
 use crate::mutant::{self, Mutant};
@@ -70,6 +70,30 @@ impl Store {
             Err(error) => Receipt::failed(error),
         }
     }
+
+    /// The patterns that calls have set, in order of their bytes, with what each says.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> idjournal::Result<()> {
+    /// # let store = idjournal::Store::in_memory(Default::default())?;
+    /// use idjournal::AddressSettings;
+    /// let settings = AddressSettings::default().id_cache_size(100_000);
+    /// store.configure("orders.#", settings).wait()?;
+    /// let configured = store.configured();
+    /// assert_eq!((&*configured[0].0.0, configured[0].1), (&b"orders.#"[..], settings));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn configured(&self) -> Vec<(Bytes, AddressSettings)> {
+        let mut found = self.shared().patterns.lock().by_call();
+        found.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        let found = found.into_iter();
+        found
+            .map(|(text, settings)| (Bytes::from(&*text), settings))
+            .collect()
+    }
 }
 
 impl Shared {
@@ -110,7 +134,8 @@ impl Shared {
         let ((), mut position) = self.record_settings(&pattern, settings, &aside)?;
         for address in self.matching(&pattern) {
             let effective = self.effective(&address.name);
-            position = position.max(self.apply(&address, &effective, &aside)?);
+            let applied = self.apply(&address, &effective, &aside);
+            position = position.max(applied.map_err(|error| self.broken_off(error))?);
             self.registry.let_go(&address);
         }
         Ok(((), position))
@@ -136,15 +161,41 @@ impl Shared {
             }
             patterns.parse(text).map_err(wrong)?
         };
-        if settings.persistence == Some(false) && !settings.end_stored_ids {
-            let is_stored = |address: &Arc<Address>| address.state.lock().defined.is_some();
-            if self.matching(&pattern).iter().any(is_stored) {
-                return Err(wrong(
-                    "it matches stored IDs; to end them, set end_stored_ids too",
-                ));
-            }
+        if self.would_end_unasked(&pattern, settings) {
+            return Err(wrong(
+                "it matches stored IDs; to end them, set end_stored_ids too",
+            ));
         }
         Ok(pattern)
+    }
+
+    /// Whether stored IDs were to end with these settings though nobody has said that they may.
+    fn would_end_unasked(&self, pattern: &Pattern, settings: &AddressSettings) -> bool {
+        let mut stored = self.matching(pattern);
+        stored.retain(|address| address.state.lock().defined.is_some());
+        // Nobody sees them in between.
+        let mut patterns = self.patterns.lock();
+        let before = patterns.set(SetBy::Call, pattern.clone(), *settings);
+        let ends = |address: &Arc<Address>| {
+            let effective = patterns.effective(&address.name);
+            !effective.is_stored() && check_ends(&effective).is_err()
+        };
+        let would_end = stored.iter().any(ends);
+        patterns.set(SetBy::Call, pattern.clone(), before);
+        would_end
+    }
+
+    /// What a failure means behind the first record of a change, which is on its way to the disk:
+    /// only the next open can finish it.
+    fn broken_off(&self, error: Error) -> Error {
+        match (&self.journal, error) {
+            (Some(journal), error @ Error::NoSpace { .. }) => {
+                let (place, source) = (journal.place(), Cause::from(error));
+                journal.commit.poison(source.clone());
+                Error::OutcomeUnknown { place, source }
+            }
+            (_, error) => error,
+        }
     }
 
     /// Sets the space aside that the record of `pattern` takes, and two for each address that it

@@ -285,7 +285,9 @@ fn all_patterns(
     let mut inactive = Vec::new();
     for (text, configured) in configured {
         match patterns.parse(text) {
-            Ok(pattern) => patterns.set(SetBy::Call, pattern, configured.settings),
+            Ok(pattern) => {
+                patterns.set(SetBy::Call, pattern, configured.settings);
+            }
             Err(_) => inactive.push(Bytes::from(&**text)),
         }
     }

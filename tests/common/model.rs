@@ -349,7 +349,9 @@ impl Model {
                 live.collect(),
             )
         });
-        Recorded::new(caches)
+        let patterns = PATTERNS.iter().zip(self.patterns);
+        let set = patterns.filter_map(|((text, _), set)| Some((text.to_vec(), set?)));
+        Recorded::new(caches, set)
     }
 
     /// The fingerprint of [`Model::recorded`].

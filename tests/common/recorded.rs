@@ -62,15 +62,21 @@ pub enum Answer {
 
 type RecordedCache = ((Vec<u8>, Namespace), u64, Vec<(Vec<u8>, u64)>);
 
-/// A recorded state that stores and models can be compared by: every cache that exists.
+/// A recorded state that stores and models can be compared by: every cache that exists, and every
+/// pattern that was set, with its capacity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded(Vec<RecordedCache>);
+pub struct Recorded(Vec<RecordedCache>, Vec<(Vec<u8>, u64)>);
 
 impl Recorded {
-    pub fn new(caches: impl Iterator<Item = RecordedCache>) -> Recorded {
+    pub fn new(
+        caches: impl Iterator<Item = RecordedCache>,
+        patterns: impl Iterator<Item = (Vec<u8>, u64)>,
+    ) -> Recorded {
         let mut caches: Vec<_> = caches.collect();
         caches.sort_by(|one, other| one.0.cmp(&other.0));
-        Recorded(caches)
+        let mut patterns: Vec<_> = patterns.collect();
+        patterns.sort_unstable();
+        Recorded(caches, patterns)
     }
 
     /// The recorded state of a store: all of it must be reachable through `caches`.
@@ -84,7 +90,10 @@ impl Recorded {
             };
             ((address, info.namespace), info.capacity, live)
         });
-        Recorded::new(caches)
+        let patterns = store.configured().into_iter();
+        let patterns = patterns
+            .map(|(text, settings)| (text.0.to_vec(), settings.id_cache_size.unwrap_or(u64::MAX)));
+        Recorded::new(caches, patterns)
     }
 
     pub fn fingerprint(&self) -> u64 {
@@ -102,6 +111,9 @@ impl Recorded {
             for (id, adds_left) in ids {
                 hash = mix(hash_bytes(hash, id) ^ adds_left);
             }
+        }
+        for (text, capacity) in &self.1 {
+            hash = mix(hash_bytes(hash, text) ^ capacity);
         }
         mix(hash)
     }
@@ -127,6 +139,9 @@ impl fmt::Display for Recorded {
                 write!(formatter, " {}({adds_left})", name_of(id))?;
             }
             writeln!(formatter)?;
+        }
+        for (text, capacity) in &self.1 {
+            writeln!(formatter, "    {} is {capacity}", text.escape_ascii())?;
         }
         Ok(())
     }

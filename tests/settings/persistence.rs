@@ -161,6 +161,25 @@ fn live_off_needs_the_second_option_where_ids_are_stored_and_keeps_them_until_th
 }
 
 #[test]
+fn taking_a_pattern_away_that_kept_ids_stored_is_refused_too() {
+    let storage = MemoryStorage::new();
+    let options = || plain().address_settings("tmp.#", off());
+    let store = open(&storage, options());
+    store
+        .configure("tmp.a", none().persistence(true))
+        .wait()
+        .unwrap();
+    add(&store, "tmp.a", 0..3);
+    let error = store.configure("tmp.a", none()).wait().unwrap_err();
+    assert!(matches!(error, Error::Options { .. }), "{error}");
+    assert_eq!(store.configured().len(), 1);
+    // A more specific one decides: these settings end nothing.
+    store.configure("#", off()).wait().unwrap();
+    let store = again(store, &storage, options());
+    assert_eq!(known(&store, "tmp.a"), [0, 1, 2]);
+}
+
+#[test]
 fn live_on_stores_what_is_added_from_then_on_and_forgets_nothing_meanwhile() {
     let storage = MemoryStorage::new();
     let store = open(&storage, plain().id_cache_size(8));

@@ -38,6 +38,7 @@ fn a_pattern_that_a_call_has_set_holds_after_a_restart_for_addresses_that_come()
     store.configure("b", ids(6)).wait().unwrap();
     store.configure("b", none()).wait().unwrap();
     let mut store = again(store, &storage, plain());
+    assert_eq!(store.configured(), [(Bytes::from(&b"a.#"[..]), ids(5))]);
     for round in 0..3 {
         assert_eq!(known(&store, "a.old"), Vec::from_iter(15..20));
         let stats = cache(&store, &format!("a.new-{round}")).stats();
