@@ -1,5 +1,7 @@
 //! Patterns against addresses, their order, and what is inherited, as tables.
 
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
 use super::*;
 
 fn pattern(text: &str) -> Pattern {

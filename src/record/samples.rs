@@ -169,7 +169,7 @@ impl Parts {
             name: &self.short,
             value: &self.long,
         });
-        let stored = Some(self.flag).filter(|_| self.number % 3 == 0);
+        let stored = Some(self.flag).filter(|_| self.number.is_multiple_of(3));
         check(Record::Settings {
             time,
             pattern: &self.long,
@@ -177,7 +177,7 @@ impl Parts {
                 id_cache_size: Some(self.number % (1 << 31)).filter(|_| self.flag),
                 max_age: Some(Duration::from_millis(10 * (self.number >> 20))),
                 persistence: stored,
-                end_stored_ids: stored.is_some() && self.ordinal % 2 == 0,
+                end_stored_ids: stored.is_some() && self.ordinal.is_multiple_of(2),
             },
         });
         check(Record::Seal {
