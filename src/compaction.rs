@@ -7,14 +7,18 @@
 //! Where the addresses know that nothing of theirs is so far back the segment is not read at all:
 //! that is the usual case while windows are full and all addresses are in use.
 
+mod piece;
+
 use std::collections::{HashMap, VecDeque};
 
 use crate::error::{DamageReason, Error};
-use crate::ids::{Ordinal, SegmentNumber};
+use crate::ids::{Ordinal, Position, SegmentNumber};
 use crate::journal::{Journal, Oldest, Refused};
 use crate::mutant::{self, Mutant};
+#[cfg(idjournal_mutants)]
 use crate::record::{Element, Record};
 use crate::segment::{End, SegmentReader};
+use piece::{Copies, Piece, note_pieces};
 
 /// Who knows what lives, and copies it when asked. Each answers with the bytes appended, 0 if the
 /// piece is dead.
@@ -35,8 +39,21 @@ pub(crate) trait Living {
     #[cfg(idjournal_mutants)]
     fn carry_dead(&self, address: u32, ordinal: Ordinal, id: &[u8]) -> Result<u64, Refused>;
     fn carry_bookmark(&self, name: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
-    fn carry_prepare(&self, transaction: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
     fn carry_settings(&self, pattern: &[u8], segment: SegmentNumber) -> Result<u64, Refused>;
+    /// Copies the prepare at `position`, if that is where an unresolved transaction lives.
+    fn carry_prepare(&self, transaction: &[u8], position: Position) -> Result<PrepareIs, Refused>;
+    /// Says again that these adds ended, where a record of theirs may still be.
+    fn carry_removes(&self, removes: &[(u32, Ordinal)]) -> Result<u64, Refused>;
+}
+
+/// What became of a prepare.
+pub(crate) enum PrepareIs {
+    /// It is unresolved, and was copied with so many bytes.
+    Copied(u64),
+    /// It was committed, and its adds were given these ordinals; 0 is none.
+    Committed(Box<[Ordinal]>),
+    /// It was rolled back, or lives elsewhere.
+    Gone,
 }
 
 /// Bytes of records that are looked at in one step.
@@ -47,7 +64,7 @@ const PIECE_BYTES: u64 = 4096;
 pub(crate) struct Carrier {
     cursor: Option<Cursor>,
     /// How many later copies there are of records that are still there themselves.
-    copies: HashMap<(u32, Ordinal), u32>,
+    copies: Copies,
 }
 
 struct Cursor {
@@ -57,32 +74,6 @@ struct Cursor {
     unread: u64,
     /// Pieces of the record read last that are not dealt with yet.
     pieces: VecDeque<Piece>,
-}
-
-/// What may have to be carried.
-enum Piece {
-    Adds {
-        address: u32,
-        ordinals: VecDeque<Ordinal>,
-    },
-    #[cfg(idjournal_mutants)]
-    Dead {
-        address: u32,
-        ordinal: Ordinal,
-        id: Box<[u8]>,
-    },
-    Definition {
-        address: u32,
-    },
-    Bookmark {
-        name: Box<[u8]>,
-    },
-    Prepare {
-        transaction: Box<[u8]>,
-    },
-    Settings {
-        pattern: Box<[u8]>,
-    },
 }
 
 /// What a step did.
@@ -143,15 +134,18 @@ impl Carrier {
         };
         let mut carried = 0;
         while let Some(piece) = cursor.pieces.front_mut() {
-            if let Err(refused) = carry(living, cursor.number, piece, &mut carried) {
+            let committed = match carry(living, cursor.number, piece, &mut carried) {
+                Ok(committed) => committed,
                 // What was copied before is paid for, and taken off the piece.
-                return if carried > 0 {
-                    Ok(Step::Looked { bytes: 0, carried })
-                } else {
-                    Err(refused)
-                };
+                Err(_) if carried > 0 => return Ok(Step::Looked { bytes: 0, carried }),
+                Err(refused) => return Err(refused),
+            };
+            let dealt_with = cursor.pieces.pop_front();
+            if let (Some(Piece::Prepare(prepare)), Some(given)) = (dealt_with, committed) {
+                let mut pieces = prepare.committed(&given, &mut self.copies);
+                pieces.append(&mut cursor.pieces);
+                cursor.pieces = pieces;
             }
-            cursor.pieces.pop_front();
         }
         if carried > 0 {
             return Ok(Step::Looked { bytes: 0, carried });
@@ -176,16 +170,16 @@ fn stop(journal: &Journal, error: Error) -> Refused {
     Refused::Failed(error)
 }
 
+/// Deals with a piece; the ordinals that were given if it is a prepare that was committed, whose
+/// own pieces then take its place.
 fn carry(
     living: &impl Living,
     segment: SegmentNumber,
     piece: &mut Piece,
     carried: &mut u64,
-) -> Result<(), Refused> {
+) -> Result<Option<Box<[Ordinal]>>, Refused> {
     match piece {
-        Piece::Adds { address, ordinals } => {
-            return living.carry_adds(*address, ordinals, carried);
-        }
+        Piece::Adds { address, ordinals } => living.carry_adds(*address, ordinals, carried)?,
         #[cfg(idjournal_mutants)]
         Piece::Dead {
             address,
@@ -194,22 +188,17 @@ fn carry(
         } => *carried += living.carry_dead(*address, *ordinal, id)?,
         Piece::Definition { address } => *carried += living.carry_definition(*address, segment)?,
         Piece::Bookmark { name } => *carried += living.carry_bookmark(name, segment)?,
-        Piece::Prepare { transaction } => *carried += living.carry_prepare(transaction, segment)?,
         Piece::Settings { pattern } => *carried += living.carry_settings(pattern, segment)?,
+        Piece::Prepare(prepare) => {
+            match living.carry_prepare(&prepare.transaction, prepare.position)? {
+                PrepareIs::Copied(bytes) => *carried += bytes,
+                PrepareIs::Committed(given) => return Ok(Some(given)),
+                PrepareIs::Gone => {}
+            }
+        }
+        Piece::Removes(removes) => *carried += living.carry_removes(removes)?,
     }
-    Ok(())
-}
-
-/// Takes one copy off those that a record has later on; whether there was one.
-fn has_copy(copies: &mut HashMap<(u32, Ordinal), u32>, key: (u32, Ordinal)) -> bool {
-    let Some(count) = copies.get_mut(&key) else {
-        return false;
-    };
-    *count = count.saturating_sub(1);
-    if *count == 0 {
-        copies.remove(&key);
-    }
-    true
+    Ok(None)
 }
 
 impl Cursor {
@@ -240,15 +229,11 @@ impl Cursor {
 
     /// The seeded bug that begins behind the last record that has a copy.
     #[cfg(idjournal_mutants)]
-    fn behind_the_last_copy(
-        mut self,
-        oldest: &Oldest,
-        copies: &mut HashMap<(u32, Ordinal), u32>,
-    ) -> Cursor {
+    fn behind_the_last_copy(mut self, oldest: &Oldest, copies: &mut Copies) -> Cursor {
         if !mutant::is(Mutant::CursorBehindTheLastCopy) {
             return self;
         }
-        let has_copy = |copies: &HashMap<(u32, Ordinal), u32>, address: u32, ordinal: Ordinal| {
+        let has_copy = |copies: &Copies, address: u32, ordinal: Ordinal| {
             copies.contains_key(&(address, ordinal))
         };
         let (mut records, mut last_copied) = (0, 0);
@@ -277,7 +262,7 @@ impl Cursor {
     }
 
     /// Reads some records and notes their pieces; how many bytes those were, 0 at the end.
-    fn advance(&mut self, copies: &mut HashMap<(u32, Ordinal), u32>) -> Result<u64, Error> {
+    fn advance(&mut self, copies: &mut Copies) -> Result<u64, Error> {
         let Some(reader) = &mut self.reader else {
             return Ok(std::mem::take(&mut self.unread));
         };
@@ -287,7 +272,8 @@ impl Cursor {
             let item = item.map_err(|error| Error::io("read", "a segment", error))?;
             let Some(item) = item else { break };
             bytes += item.decoded.bytes;
-            note_pieces(&mut self.pieces, copies, &item.decoded.record);
+            let position = Position::new(self.number, item.offset);
+            note_pieces(&mut self.pieces, copies, &item.decoded.record, position);
         }
         match reader.end() {
             None | Some(End::Limit | End::Sealed { .. }) => Ok(bytes),
@@ -296,79 +282,5 @@ impl Cursor {
                 Err(Error::damaged(number, offset, DamageReason::Checksum))
             }
         }
-    }
-}
-
-fn note_pieces(
-    pieces: &mut VecDeque<Piece>,
-    copies: &mut HashMap<(u32, Ordinal), u32>,
-    record: &Record<'_>,
-) {
-    match record {
-        Record::Add(add) | Record::Renew { add, .. } => {
-            #[cfg(idjournal_mutants)]
-            if mutant::is(Mutant::LiveIfTheIdIsHeld) {
-                pieces.push_back(Piece::Dead {
-                    address: add.address,
-                    ordinal: add.ordinal,
-                    id: Box::from(add.id),
-                });
-            }
-            note_add(pieces, copies, add.address, add.ordinal);
-        }
-        Record::Definition(definition) => {
-            let address = definition.address;
-            pieces.push_back(Piece::Definition { address });
-        }
-        Record::Bookmark { name, .. } => {
-            let name = Box::from(*name);
-            pieces.push_back(Piece::Bookmark { name });
-        }
-        Record::Prepare { transaction, .. } => {
-            let transaction = Box::from(*transaction);
-            pieces.push_back(Piece::Prepare { transaction });
-        }
-        Record::Settings { pattern, .. } => {
-            let pattern = Box::from(*pattern);
-            pieces.push_back(Piece::Settings { pattern });
-        }
-        Record::Transaction { elements, .. } => {
-            for element in *elements {
-                match element {
-                    Element::Add {
-                        address, ordinal, ..
-                    } => {
-                        note_add(pieces, copies, address, ordinal);
-                    }
-                    Element::Bookmark { name, .. } => {
-                        let name = Box::from(name);
-                        pieces.push_back(Piece::Bookmark { name });
-                    }
-                    Element::Remove { .. } => {}
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Notes an add, with those of the same address before it.
-fn note_add(
-    pieces: &mut VecDeque<Piece>,
-    copies: &mut HashMap<(u32, Ordinal), u32>,
-    number: u32,
-    ordinal: Ordinal,
-) {
-    if !copies.is_empty() && has_copy(copies, (number, ordinal)) {
-        return;
-    }
-    match pieces.back_mut() {
-        Some(Piece::Adds { address, ordinals }) if *address == number => {
-            ordinals.push_back(ordinal);
-        }
-        _ => pieces.push_back(Piece::Adds {
-            address: number,
-            ordinals: VecDeque::from([ordinal]),
-        }),
     }
 }

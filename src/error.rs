@@ -84,6 +84,14 @@ pub enum Error {
         state: RejectedBecause,
     },
 
+    /// A transaction with this ID is prepared already, and not resolved. The new one was rolled
+    /// back.
+    #[error("a transaction with the ID {id} is prepared already")]
+    TransactionExists {
+        /// The ID of the transaction.
+        id: Bytes,
+    },
+
     /// A limit is exceeded; nothing was done.
     #[error("{limit}: at most {max}, this is {actual}")]
     Limit {

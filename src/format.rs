@@ -146,6 +146,8 @@ pub(crate) const SEGMENT_BYTES_STEP: u64 = 1024;
 pub const ID_BYTES_MAX: usize = 65_536;
 pub const ADDRESS_BYTES_MAX: usize = 65_536;
 pub const VALUE_BYTES_MAX: usize = 255;
+pub const TRANSACTION_ID_BYTES_MAX: usize = 65_536;
+pub const BOOKMARK_NAME_BYTES_MAX: usize = 65_536;
 pub const CAPACITY_MAX: u64 = 1 << 31;
 pub const ADDRESSES_MAX: u32 = 1_000_000;
 

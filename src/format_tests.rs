@@ -195,6 +195,16 @@ fn the_limits_are_as_written_down() {
         ("id bytes", "65,536", ID_BYTES_MAX as u64),
         ("address bytes", "65,536", ADDRESS_BYTES_MAX as u64),
         ("value bytes", "255", VALUE_BYTES_MAX as u64),
+        (
+            "transaction id bytes",
+            "65,536",
+            TRANSACTION_ID_BYTES_MAX as u64,
+        ),
+        (
+            "bookmark name bytes",
+            "65,536",
+            BOOKMARK_NAME_BYTES_MAX as u64,
+        ),
         ("capacity", "2^31", CAPACITY_MAX),
         ("addresses", "1,000,000", u64::from(ADDRESSES_MAX)),
         ("segment bytes", "1,024 to 536,870,912", SEGMENT_BYTES_MAX),

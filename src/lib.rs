@@ -95,8 +95,8 @@ pub use address_settings::{AddressSettings, Origin, Wildcards};
 pub use clock::{Clock, Entropy, SystemClock, SystemEntropy};
 pub use error::{Bytes, Cause, DamageReason, Error, RejectedBecause, Result, write_escaped};
 pub use format::{
-    ADDRESS_BYTES_MAX, ADDRESSES_MAX, CAPACITY_MAX, ID_BYTES_MAX, SEGMENT_BYTES_MAX,
-    SEGMENT_BYTES_MIN, VALUE_BYTES_MAX,
+    ADDRESS_BYTES_MAX, ADDRESSES_MAX, BOOKMARK_NAME_BYTES_MAX, CAPACITY_MAX, ID_BYTES_MAX,
+    SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, TRANSACTION_ID_BYTES_MAX, VALUE_BYTES_MAX,
 };
 pub use ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Slot, Ticks};
 pub use options::{ID_CACHE_SIZE, Options};
@@ -107,8 +107,8 @@ pub use recovery::{
 pub use stats::{CacheStats, Stats};
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageFile, StorageLock, Writes};
 pub use store::{
-    Cache, CacheInfo, Confirmed, Ids, OnDuplicate, Outcome, Reservation, Reserve, Seen, Settled,
-    State, Store, Transaction,
+    Cache, CacheInfo, Confirmed, Decision, Ids, OnDuplicate, Outcome, Prepared, Reservation,
+    Reserve, Resolved, Seen, Settled, State, Store, Transaction,
 };
 pub use sync_policy::SyncPolicy;
 

@@ -25,7 +25,7 @@ pub enum OnDuplicate {
 #[derive(Default)]
 pub(crate) struct Gathered {
     changes: Vec<Change>,
-    /// The bytes of all IDs, one behind the other.
+    /// The bytes of all IDs and bookmarks, one behind the other.
     ids: Vec<u8>,
     /// Own adds by address and ID: places in `changes`.
     own: HashTable<u32>,
@@ -39,12 +39,16 @@ struct View {
     removed: HashSet<Ordinal>,
 }
 
-/// One change; `address` is the place of its address among those of the transaction.
+/// One change; `address` is the place of its address among those of the transaction, or
+/// [`NOWHERE`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) address: usize,
     pub(crate) what: What,
 }
+
+/// The address of what has none.
+pub(crate) const NOWHERE: usize = usize::MAX;
 
 /// See [`Change`].
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +65,12 @@ pub(crate) enum What {
     RemoveOwn { index: u64 },
     /// A known ID is removed, if it still is at this place.
     Remove { ordinal: Ordinal },
+    /// A bookmark is set: its name ends, and its value begins, in the middle of these bytes.
+    Bookmark {
+        start: usize,
+        middle: usize,
+        end: usize,
+    },
 }
 
 /// How a transaction sees an ID.
@@ -89,8 +99,8 @@ impl Gathered {
         &self.changes
     }
 
-    /// The bytes of an add's ID.
-    pub(crate) fn id(&self, start: usize, end: usize) -> &[u8] {
+    /// The bytes of an add's ID, or of a bookmark.
+    pub(crate) fn bytes(&self, start: usize, end: usize) -> &[u8] {
         self.ids.get(start..end).unwrap_or_default()
     }
 
@@ -144,7 +154,7 @@ impl Gathered {
             Some(Change {
                 address: at,
                 what: What::Add { start, end, .. },
-            }) => *at == address && self.id(*start, *end) == id,
+            }) => *at == address && self.bytes(*start, *end) == id,
             _ => false,
         }
     }
@@ -189,6 +199,18 @@ impl Gathered {
                     .insert_unique(hash, place, |place| hash_at(changes, *place));
             }
         }
+    }
+
+    /// Gathers a bookmark.
+    pub(crate) fn bookmark(&mut self, name: &[u8], value: &[u8]) {
+        let start = self.ids.len();
+        self.ids.extend_from_slice(name);
+        let middle = self.ids.len();
+        self.ids.extend_from_slice(value);
+        let end = self.ids.len();
+        let what = What::Bookmark { start, middle, end };
+        let address = NOWHERE;
+        self.changes.push(Change { address, what });
     }
 
     /// Gathers the removal of what [`sight`](Gathered::sight) has shown.

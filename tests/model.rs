@@ -21,7 +21,7 @@ use std::time::Duration;
 use common::generator::Generator;
 use common::model::Model;
 use common::operation::{Operation, Profile, print};
-use common::recorded::{Answer, Recorded};
+use common::recorded::{Answer, Recorded, pending};
 use common::runner::{Runner, chain};
 use common::simulated::SimulatedDisk;
 use common::{CountingClock, SeededEntropy, number_from};
@@ -38,7 +38,7 @@ struct Coverage {
     reopens: AtomicU64,
 }
 
-const ANSWERS: [&str; 11] = [
+const ANSWERS: [&str; 14] = [
     "added",
     "duplicate",
     "duplicate inside",
@@ -50,6 +50,9 @@ const ANSWERS: [&str; 11] = [
     "true",
     "ended by a clear",
     "lease lost",
+    "resolved",
+    "resolved already",
+    "prepared already",
 ];
 
 impl Coverage {
@@ -66,6 +69,9 @@ impl Coverage {
             Answer::Truth(true) => 8,
             Answer::Count(1..) => 9,
             Answer::LeaseLost => 10,
+            Answer::Resolved(true) => 11,
+            Answer::Resolved(false) => 12,
+            Answer::Exists => 13,
             _ => return,
         };
         self.answers[at].fetch_add(1, Ordering::Relaxed);
@@ -111,6 +117,11 @@ fn run(seed: u64, script: &[Operation], coverage: &Coverage) -> Result<(), (usiz
             .map_err(|text| (at, text))?;
         if matches!(operation, Operation::Reopen { .. }) {
             coverage.reopens.fetch_add(1, Ordering::Relaxed);
+            let (from_store, from_model) = (pending(runner.store()), model.pending());
+            if from_store != from_model {
+                let text = format!("pending {from_store:?}, in the model {from_model:?}");
+                return Err((at, text));
+            }
         }
         let store = Recorded::of_store(runner.store());
         if store.fingerprint() != model.fingerprint() {
@@ -184,6 +195,7 @@ fn check(seed: u64, coverage: &Coverage) -> Result<(), String> {
         drops: true,
         configures: true,
         leases: true,
+        prepares: Generator::of_part(seed, 4).per_cent(60),
     };
     let mut script: Vec<_> = (0..OPERATIONS)
         .map(|_| Operation::generate(&mut generator, &profile))

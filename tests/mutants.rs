@@ -37,6 +37,8 @@ enum By {
     Rot(u64),
     /// The same with the smallest segments and many addresses, so that slots are reused soon.
     Reuse(u64),
+    /// The crash loop with prepared transactions and bookmarks in every life.
+    Beside(u64),
     /// The adversary of space and pace.
     Pace,
     /// The thousand deaths.
@@ -47,7 +49,7 @@ enum By {
     Carrying,
 }
 
-use By::{Carrying, Deaths, Failing, Loop, Lost, Pace, Reuse, Rot};
+use By::{Beside, Carrying, Deaths, Failing, Loop, Lost, Pace, Reuse, Rot};
 use Mutant::*;
 
 const MUTANTS: &[(Mutant, By)] = &[
@@ -104,13 +106,19 @@ const MUTANTS: &[(Mutant, By)] = &[
     (SettingsNotCarried, Loop(60_000)),
     (SettingBeatsCall, Loop(60_000)),
     (SettingsNotRecorded, Loop(60_000)),
+    (CommitWithWrongOrdinals, Beside(60_000)),
+    (PreparedNotCarried, Beside(60_000)),
+    (CommittedNotCarried, Beside(60_000)),
+    (PreparedRemoveNotCarried, Beside(400_000)),
+    (BookmarkOutOfOrder, Beside(60_000)),
+    (EndedNameNotCarried, Beside(200_000)),
 ];
 
 /// How many states it took until the bug was caught, and by what words.
 fn hunt(number: u32, by: By) -> Result<(u64, String), u64> {
     choose(number);
     let most = match by {
-        Loop(most) | Failing(most) | Rot(most) | Reuse(most) => most,
+        Loop(most) | Failing(most) | Rot(most) | Reuse(most) | Beside(most) => most,
         Pace => return space(5_000, || slow_beside_fast(5_000), (SLOTS_OVER, WRITES)),
         Carrying => return carrying(),
         Lost(is_reopened) => return lost(is_reopened),
@@ -164,7 +172,8 @@ fn carrying() -> Result<(u64, String), u64> {
 
 /// The geometry that catches it.
 fn geometry(seed: u64, by: By) -> Geometry {
-    let any = Geometry::of(seed);
+    let mut any = Geometry::of(seed);
+    any.profile.prepares = matches!(by, Beside(_));
     match by {
         Failing(_) => Geometry {
             faults: 100,
@@ -183,6 +192,11 @@ fn geometry(seed: u64, by: By) -> Geometry {
             reuse.profile.caches = 6;
             reuse
         }
+        // The smallest segments, so that what is prepared is carried soon.
+        Beside(_) => Geometry {
+            segment_bytes: 1024,
+            ..any
+        },
         _ => any,
     }
 }
@@ -201,6 +215,7 @@ fn no_bug_no_catch() {
         Failing(CONTROL),
         Rot(CONTROL),
         Reuse(CONTROL),
+        Beside(CONTROL),
         Pace,
         Deaths,
         Lost(false),

@@ -4,7 +4,7 @@ use arbitrary::Arbitrary;
 
 use crate::common::claims::ClaimCall;
 use crate::common::operation::Operation;
-use crate::common::recorded::{CACHES, PATTERNS, pool};
+use crate::common::recorded::{BOOKMARKS, CACHES, PATTERNS, XIDS, pool};
 use crate::common::simulated::{CallKind, Effect, Fault};
 
 #[derive(Arbitrary, Debug)]
@@ -56,6 +56,10 @@ pub(crate) enum Call {
     TransactionRemove(u8, u8, u8),
     Commit(u8),
     RollBack(u8),
+    TransactionBookmark(u8, u8, u8),
+    Prepare(u8, u8),
+    Resolve(u8, bool),
+    SetBookmark(u8, u8),
     Remove(u8, u8),
     Clear(u8),
     DropAddress(u8),
@@ -150,6 +154,23 @@ impl Call {
             },
             Call::Commit(w) => Operation::Commit { which: which(w) },
             Call::RollBack(w) => Operation::RollBack { which: which(w) },
+            Call::TransactionBookmark(w, n, v) => Operation::TransactionBookmark {
+                which: which(w),
+                name: n % BOOKMARKS,
+                value: v,
+            },
+            Call::Prepare(w, x) => Operation::Prepare {
+                which: which(w),
+                id: x % XIDS,
+            },
+            Call::Resolve(x, is_commit) => Operation::Resolve {
+                id: x % XIDS,
+                is_commit,
+            },
+            Call::SetBookmark(n, v) => Operation::SetBookmark {
+                name: n % BOOKMARKS,
+                value: v,
+            },
             Call::Remove(c, i) => Operation::Remove {
                 cache: cache(c),
                 id: id(i),

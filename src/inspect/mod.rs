@@ -46,7 +46,7 @@ use crate::ids::{Position, SegmentNumber, Slot, Ticks};
 use crate::storage::{FileStorage, Storage};
 
 pub use crate::record::{
-    Add, Decoded, Definition, Dropped, Element, Elements, Ordinals, Record, Stop,
+    Add, Decoded, Definition, Dropped, Element, Elements, Ordinals, PREPARED_HOLE, Record, Stop,
 };
 pub use finding::{Finding, FindingPlace, Reason, Severity};
 pub use statistics::{AddressStatistics, Known, SegmentStatistics, Statistics};

@@ -1,6 +1,6 @@
 //! What lives, per address and per segment: the chain replayed as recovery does it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use crate::cache::{Cache, Remembered};
@@ -8,12 +8,12 @@ use crate::directory::Directory;
 use crate::error::{Bytes, Result};
 use crate::format::records_offset;
 use crate::hash::IdHasher;
-use crate::ids::{Namespace, Ordinal, SegmentNumber, Slot, Ticks};
+use crate::ids::{Namespace, Ordinal, Position, SegmentNumber, Slot, Ticks};
 use crate::inspect::finding::{Finding, FindingPlace, Reason, Severity};
 use crate::inspect::reading::{self, Reading};
 use crate::inspect::walk::{Item, walk};
-use crate::record::{Element, Record, encoded_bytes};
-use crate::recovery::{At, Replayed, ReplayedAddress, element_bytes};
+use crate::record::{Element, Record};
+use crate::recovery::{At, Change, Replayed, ReplayedAddress, element_bytes};
 
 /// How often the chain is read again if it was written over meanwhile.
 const REPLAYS_MAX: u32 = 50;
@@ -247,9 +247,11 @@ fn known(remembered: Remembered<'_>) -> Known {
 struct Live<'a> {
     replayed: &'a mut Replayed,
     segments: &'a mut BTreeMap<SegmentNumber, SegmentStatistics>,
-    /// The adds of prepared transactions: address and bytes.
-    prepared: HashMap<Box<[u8]>, Vec<(u32, u64)>>,
+    prepared: HashMap<Box<[u8]>, PreparedAdds>,
 }
+
+/// The adds of a prepared transaction, address and bytes, and the segment that they are in.
+type PreparedAdds = (SegmentNumber, Vec<(u32, u64)>);
 
 impl<'a> Live<'a> {
     fn new(
@@ -285,14 +287,16 @@ impl<'a> Live<'a> {
                 elements,
                 ..
             } => {
+                let count = u64::from(elements.element_count());
                 let adds = (*elements).filter_map(|element| match element {
-                    Element::Add { address, id, .. } => Some((address, id.len() as u64 + 28)),
+                    Element::Add { address, .. } => Some((address, element_bytes(count, &element))),
                     _ => None,
                 });
-                self.prepared
-                    .insert(Box::from(*transaction), adds.collect());
+                let prepared = (item.segment, adds.collect());
+                self.prepared.insert(Box::from(*transaction), prepared);
+                let position = Position::new(item.segment, item.offset);
                 let waits = self.replayed.prepared.get(*transaction);
-                if waits.is_some_and(|prepare| prepare.segment == item.segment) {
+                if waits.is_some_and(|prepare| prepare.position == position) {
                     self.lives(item.segment, item.decoded.bytes);
                 }
             }
@@ -301,9 +305,12 @@ impl<'a> Live<'a> {
                 ordinals,
                 ..
             } => {
-                let adds = self.prepared.remove(*transaction).unwrap_or_default();
+                // They live where the prepare is.
+                let Some((segment, adds)) = self.prepared.remove(*transaction) else {
+                    return;
+                };
                 for ((address, bytes), ordinal) in adds.into_iter().zip(*ordinals) {
-                    self.add(item.segment, address, ordinal, bytes);
+                    self.add(segment, address, ordinal, bytes);
                 }
             }
             _ => {}
@@ -334,19 +341,20 @@ impl<'a> Live<'a> {
     /// What lives once per address or name.
     fn finish(mut self) {
         let mut found = Vec::new();
-        let defined = self
-            .replayed
-            .addresses
-            .values()
-            .filter_map(|one| one.defined);
-        found.extend(defined.map(|defined| (defined.segment, defined.record_bytes)));
-        for (name, bookmark) in &self.replayed.bookmarks {
-            let record = Record::Bookmark {
-                time: bookmark.time,
-                name,
-                value: &bookmark.value,
+        // An address that does not exist has a definition that lives if a transaction in doubt
+        // names it.
+        let in_doubt = self.replayed.prepared.values();
+        let named = in_doubt.flat_map(|one| one.changes.iter().filter_map(Change::address));
+        let named: HashSet<u32> = named.collect();
+        for (number, one) in &self.replayed.addresses {
+            let defined = match named.contains(number) {
+                true => one.defined.or(one.ended),
+                false => one.defined.filter(|_| one.is_begun),
             };
-            found.push((bookmark.segment, encoded_bytes(&record, false)));
+            found.extend(defined.map(|defined| (defined.segment, defined.record_bytes)));
+        }
+        for bookmark in self.replayed.bookmarks.values() {
+            found.push((bookmark.segment, bookmark.record_bytes));
         }
         let configured = self.replayed.configured.values();
         found.extend(configured.map(|pattern| (pattern.segment, pattern.record_bytes)));

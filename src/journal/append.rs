@@ -24,6 +24,8 @@ pub(crate) enum Purpose {
     Freeing,
     /// Has so many bytes set aside, which it gives back.
     Claimed(u64),
+    /// Has so many bytes set aside over restarts, which it gives back.
+    Lasting(u64),
     /// The same, of which so many stay set aside: for a record that comes before the claim's own.
     Within,
 }
@@ -53,6 +55,13 @@ pub(crate) struct Appended {
     pub(crate) bytes: u64,
     /// Whether carrying or making segments is owed, and somebody should see to it.
     pub(crate) is_owing: bool,
+}
+
+impl Appended {
+    /// Where it stands.
+    pub(crate) fn begin(&self) -> Position {
+        Position::new(self.end.segment(), self.end.offset() - self.bytes)
+    }
 }
 
 /// Why a record was not appended.
@@ -140,7 +149,7 @@ impl Journal {
         let inner = &mut *inner;
         let most = encoded_bytes(record, true);
         self.check_bytes(most)?;
-        let is_carried = standing == Standing::Carried;
+        let is_carried = standing.is_carried();
         let writer = inner.make_room(self, most, (purpose, is_carried))?;
         let start = writer.offset();
         let written = writer.append(record, standing, self.commit.durable());
@@ -159,7 +168,7 @@ impl Journal {
     }
 
     #[inline]
-    fn check_bytes(&self, bytes: u64) -> std::result::Result<(), Refused> {
+    pub(super) fn check_bytes(&self, bytes: u64) -> std::result::Result<(), Refused> {
         let max = self.record_bytes_max();
         if bytes > max {
             let limit = "bytes of a record (a quarter of a segment)";
@@ -171,26 +180,6 @@ impl Journal {
             .into());
         }
         Ok(())
-    }
-
-    /// Sets `bytes` aside for a claim that becomes part of a record of up to `whole` bytes.
-    pub(crate) fn claim(&self, bytes: u64, whole: u64) -> std::result::Result<(), Refused> {
-        self.check_bytes(whole)?;
-        let mut inner = self.inner.lock();
-        self.commit.check()?;
-        if inner.is_closed {
-            return Err(Error::Closed.into());
-        }
-        if !inner.space.fits(inner.room(self), 0, bytes, whole, 1) {
-            return Err(Refused::NoRoom);
-        }
-        inner.space.claim(bytes, whole);
-        Ok(())
-    }
-
-    /// Gives back what was set aside.
-    pub(crate) fn unclaim(&self, bytes: u64) {
-        self.inner.lock().space.unclaim(bytes);
     }
 }
 
@@ -236,7 +225,7 @@ impl Inner {
             Purpose::Freeing if is_carried => Some(u64::from(!self.may_regain(journal))),
             Purpose::Ordinary => Some(1),
             Purpose::Freeing => Some(0),
-            Purpose::Claimed(_) | Purpose::Within => None,
+            Purpose::Claimed(_) | Purpose::Lasting(_) | Purpose::Within => None,
         };
         // The usual case: there is room in the active segment, nothing is set aside, and a slot is
         // left; all else is worked out.
@@ -341,8 +330,10 @@ impl Inner {
                 return Err(Error::OutcomeUnknown { place, source }.into());
             }
         }
-        if let Purpose::Claimed(claimed) = purpose {
-            self.space.unclaim(claimed);
+        match purpose {
+            Purpose::Claimed(claimed) => self.space.unclaim(claimed),
+            Purpose::Lasting(claimed) => self.space.unclaim_lasting(claimed),
+            _ => {}
         }
         self.counts.records += 1;
         self.counts.record_bytes += bytes;

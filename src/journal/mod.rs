@@ -9,6 +9,7 @@
 //! It does not know caches: who carries forward is told from where, and asks for the release.
 
 mod append;
+mod claiming;
 mod life;
 mod slots;
 mod snapshot;

@@ -15,6 +15,8 @@ pub(crate) struct Space {
     /// The most that lived since each segment of the chain was begun, oldest first; falling.
     most_live: VecDeque<(SegmentNumber, u64)>,
     claimed_bytes: u64,
+    /// Those of them that must be found again after a restart.
+    lasting_bytes: u64,
     largest_claim: u64,
     may_carry: i64,
     may_look: i64,
@@ -40,6 +42,7 @@ impl Space {
             live_bytes,
             most_live: VecDeque::from([(SegmentNumber(0), live_bytes)]),
             claimed_bytes: 0,
+            lasting_bytes: 0,
             largest_claim: 0,
             may_carry: owed,
             may_look: owed.saturating_mul(4),
@@ -100,6 +103,18 @@ impl Space {
         self.largest_claim = self.largest_claim.max(whole);
     }
 
+    /// The same, over restarts: in slots of its own, since a restart ends the active segment.
+    pub(crate) fn claim_lasting(&mut self, bytes: u64, whole: u64) {
+        self.claim(bytes, whole);
+        self.lasting_bytes += bytes;
+    }
+
+    /// Gives `bytes` back that were set aside over restarts.
+    pub(crate) fn unclaim_lasting(&mut self, bytes: u64) {
+        self.lasting_bytes = self.lasting_bytes.saturating_sub(bytes);
+        self.unclaim(bytes);
+    }
+
     /// Gives `bytes` back that were set aside.
     pub(crate) fn unclaim(&mut self, bytes: u64) {
         self.claimed_bytes = self.claimed_bytes.saturating_sub(bytes);
@@ -111,6 +126,18 @@ impl Space {
     /// Whether `bytes` can be appended, and `more` set aside in records of up to `whole` bytes, so
     /// that all claims still fit and `spare` slots stay untouched.
     pub(crate) fn fits(&self, room: Room, bytes: u64, more: u64, whole: u64, spare: u64) -> bool {
+        self.fits_with_lasting(room, bytes, (more, 0), whole, spare)
+    }
+
+    /// The same, with `lasting` bytes more to be set aside over restarts.
+    pub(crate) fn fits_with_lasting(
+        &self,
+        room: Room,
+        bytes: u64,
+        (more, lasting): (u64, u64),
+        whole: u64,
+        spare: u64,
+    ) -> bool {
         let (rest, slots) = match room.rest.checked_sub(bytes) {
             Some(rest) => (rest, room.slots),
             None => match (room.fresh.checked_sub(bytes), room.slots.checked_sub(1)) {
@@ -118,14 +145,16 @@ impl Space {
                 _ => return false,
             },
         };
-        let Some(slots) = slots.checked_sub(spare) else {
-            return false;
-        };
         // At the end of each segment up to a whole record may find no room.
         let waste = self.largest_claim.max(whole);
-        let room =
-            rest.saturating_sub(waste) + slots.saturating_mul(room.fresh.saturating_sub(waste));
-        self.claimed_bytes + more == 0 || self.claimed_bytes + more <= room
+        let per_slot = room.fresh.saturating_sub(waste);
+        let kept = (self.lasting_bytes + lasting).div_ceil(per_slot.max(1));
+        let Some(slots) = slots.checked_sub(spare.saturating_add(kept)) else {
+            return false;
+        };
+        let room = rest.saturating_sub(waste) + slots.saturating_mul(per_slot);
+        let others = (self.claimed_bytes + more).saturating_sub(self.lasting_bytes);
+        others == 0 || others <= room
     }
 
     /// `bytes` were appended that are no copies, while `used` bytes are in use.
@@ -195,6 +224,38 @@ mod tests {
         assert!(space.fits(room, 8, 8, 8, 0));
         space.unclaim(560);
         assert!(space.fits(room, 0, 700, 8, 1));
+    }
+
+    #[test]
+    fn what_lasts_has_slots_of_its_own() {
+        let mut space = Space::new(0, 0);
+        let room = Room {
+            rest: 100,
+            fresh: 700,
+            slots: 2,
+        };
+        assert!(space.fits_with_lasting(room, 0, (0, 600), 100, 1));
+        assert!(
+            !space.fits_with_lasting(room, 0, (0, 601), 100, 1),
+            "two slots are needed"
+        );
+        assert!(!space.fits_with_lasting(room, 0, (0, 10), 100, 2));
+        space.claim_lasting(600, 100);
+        assert!(
+            space.fits(room, 100, 0, 0, 1),
+            "it does not lie in the rest"
+        );
+        assert!(
+            !space.fits(room, 101, 0, 0, 1),
+            "a rotation would leave one slot"
+        );
+        assert!(space.fits(room, 101, 0, 0, 0));
+        assert!(
+            !space.fits(room, 0, 1, 100, 1),
+            "a rest of one record is none"
+        );
+        space.unclaim_lasting(600);
+        assert!(space.fits(room, 101, 0, 0, 1));
     }
 
     #[test]

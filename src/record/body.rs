@@ -4,11 +4,14 @@
 //! allocates nothing.
 
 use super::Stop;
-use crate::format::{ID_BYTES_MAX, VALUE_BYTES_MAX, kind};
+use crate::format::{BOOKMARK_NAME_BYTES_MAX, ID_BYTES_MAX, VALUE_BYTES_MAX, kind};
 use crate::ids::Ordinal;
 
 /// Ordinals stay below this, so that adding a capacity or one more never overflows.
 const ORDINAL_LIMIT: u64 = 1 << 63;
+/// What stands for the ordinal of an add of a prepared transaction that removes it again: at commit
+/// it takes a place, which is a hole.
+pub const PREPARED_HOLE: Ordinal = Ordinal(1);
 
 /// What is left to read of a body.
 #[derive(Clone, Copy)]
@@ -60,6 +63,14 @@ impl<'a> Cursor<'a> {
         let (taken, rest) = taken.ok_or(Stop::Malformed("a length goes beyond the body"))?;
         self.0 = rest;
         Ok(taken)
+    }
+
+    /// So many bytes, as a name or the ID of a transaction.
+    pub(super) fn take_within(&mut self, bytes: u32, max: usize) -> Result<&'a [u8], Stop> {
+        match self.take(bytes)? {
+            taken if taken.len() > max => Err(Stop::Malformed("a name is longer than allowed")),
+            taken => Ok(taken),
+        }
     }
 
     /// A value and the byte that gives its length; none if that is 0.
@@ -123,7 +134,7 @@ impl<'a> Cursor<'a> {
             }),
             kind::BOOKMARK => {
                 let name_bytes = self.u32()?;
-                let name = self.take(name_bytes)?;
+                let name = self.take_within(name_bytes, BOOKMARK_NAME_BYTES_MAX)?;
                 let value_bytes = self.u32()?;
                 Ok(Element::Bookmark {
                     name,
@@ -150,7 +161,8 @@ pub enum Element<'a> {
     Add {
         /// The number of the address.
         address: u32,
-        /// The place within the address; 0 in a prepared transaction.
+        /// The place within the address; in a prepared transaction 0, or [`PREPARED_HOLE`] if the
+        /// transaction removes it again.
         ordinal: Ordinal,
         /// What is kept with the ID.
         value: Option<&'a [u8]>,
@@ -193,7 +205,7 @@ impl<'a> Elements<'a> {
                 } if given => {
                     return Err(Stop::Malformed("an ordinal is 0"));
                 }
-                Element::Add { ordinal, .. } if !given && ordinal != Ordinal(0) => {
+                Element::Add { ordinal, .. } if !given && ordinal > PREPARED_HOLE => {
                     return Err(Stop::Malformed("an add is prepared with an ordinal"));
                 }
                 _ => {}
@@ -341,10 +353,8 @@ impl TransactionBody {
 
 /// The ordinals of a commit while they are gathered.
 #[derive(Clone, Debug, Default)]
-#[cfg(test)]
 pub(crate) struct OrdinalsBody(Vec<u8>);
 
-#[cfg(test)]
 impl OrdinalsBody {
     pub(crate) fn push(&mut self, ordinal: Ordinal) {
         self.0.extend_from_slice(&ordinal.0.to_le_bytes());

@@ -6,7 +6,10 @@
 use super::body::{Cursor, Elements, Ordinals};
 use super::settings::settings;
 use super::{Add, Decoded, Definition, Dropped, Record, Seed, Stop};
-use crate::format::{ADDRESS_BYTES_MAX, CAPACITY_MAX, ID_BYTES_MAX, UNIT_BYTES, flag, frame, kind};
+use crate::format::{
+    ADDRESS_BYTES_MAX, BOOKMARK_NAME_BYTES_MAX, CAPACITY_MAX, ID_BYTES_MAX,
+    TRANSACTION_ID_BYTES_MAX, UNIT_BYTES, flag, frame, kind,
+};
 use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
 
 /// What can be told of a record before its checksum.
@@ -268,7 +271,7 @@ fn other<'a>(body: &mut Cursor<'a>, kind: u8, here: SegmentNumber) -> Result<Rec
         kind::PREPARE => {
             let (time, owner) = (Ticks(body.u64()?), Owner(body.u64()?));
             let (transaction_bytes, count) = (body.u32()?, body.u32()?);
-            let transaction = body.take(transaction_bytes)?;
+            let transaction = body.take_within(transaction_bytes, TRANSACTION_ID_BYTES_MAX)?;
             let elements = Elements::check(body.rest(), count, false)?;
             Record::Prepare {
                 time,
@@ -280,7 +283,7 @@ fn other<'a>(body: &mut Cursor<'a>, kind: u8, here: SegmentNumber) -> Result<Rec
         kind::COMMIT => {
             let time = Ticks(body.u64()?);
             let (transaction_bytes, count) = (body.u32()?, body.u32()?);
-            let transaction = body.take(transaction_bytes)?;
+            let transaction = body.take_within(transaction_bytes, TRANSACTION_ID_BYTES_MAX)?;
             Record::Commit {
                 time,
                 transaction,
@@ -291,14 +294,14 @@ fn other<'a>(body: &mut Cursor<'a>, kind: u8, here: SegmentNumber) -> Result<Rec
             let (time, transaction_bytes) = (Ticks(body.u64()?), body.u32()?);
             Record::RollBack {
                 time,
-                transaction: body.take(transaction_bytes)?,
+                transaction: body.take_within(transaction_bytes, TRANSACTION_ID_BYTES_MAX)?,
             }
         }
         kind::BOOKMARK => {
             let (time, name_bytes) = (Ticks(body.u64()?), body.u32()?);
             Record::Bookmark {
                 time,
-                name: body.take(name_bytes)?,
+                name: body.take_within(name_bytes, BOOKMARK_NAME_BYTES_MAX)?,
                 value: body.rest(),
             }
         }

@@ -282,7 +282,7 @@ fn impossible_definitions_and_lists_are_refused() {
         }
         Record::Prepare { transaction, .. } => {
             let at = 32 + transaction.len() + 5;
-            let reason = refused(&record, None, &[(at, &[1])]);
+            let reason = refused(&record, None, &[(at, &[2])]);
             assert_eq!(reason, "an add is prepared with an ordinal");
         }
         Record::Commit { .. } => {

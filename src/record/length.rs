@@ -47,6 +47,11 @@ pub(crate) fn transaction_bytes(element_bytes: usize, marked: bool) -> u64 {
     framed_bytes(8 + 4 + element_bytes, marked)
 }
 
+/// Bytes of the commit of a transaction whose ID has `id_bytes`, with so many adds.
+pub(crate) fn commit_bytes(id_bytes: usize, adds: usize, marked: bool) -> u64 {
+    framed_bytes(8 + 4 + 4 + id_bytes + 8 * adds, marked)
+}
+
 /// Bytes of `record`; an add counts in its long form.
 pub(crate) fn encoded_bytes(record: &Record<'_>, marked: bool) -> u64 {
     framed_bytes(body_bytes(record), marked)

@@ -15,13 +15,13 @@ use crate::address_settings::AddressSettings;
 use crate::ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Ticks};
 use crate::mutant::{self, Mutant};
 
-#[cfg(test)]
-pub(crate) use body::OrdinalsBody;
-pub(crate) use body::TransactionBody;
-pub use body::{Element, Elements, Ordinals};
+pub use body::{Element, Elements, Ordinals, PREPARED_HOLE};
+pub(crate) use body::{OrdinalsBody, TransactionBody};
 pub(crate) use decode::{Frame, decode};
 pub(crate) use encode::{AddForm, Base, Place, encode, encode_add};
-pub(crate) use length::{add_bytes, definition_bytes, encoded_bytes, transaction_bytes};
+pub(crate) use length::{
+    add_bytes, commit_bytes, definition_bytes, encoded_bytes, transaction_bytes,
+};
 
 /// One thing that the journal says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub enum Record<'a> {
         owner: Owner,
         /// The caller's ID of the transaction.
         transaction: &'a [u8],
-        /// The changes in order; the ordinals of adds are 0.
+        /// The changes in order; the ordinals of adds are 0, or [`PREPARED_HOLE`].
         elements: Elements<'a>,
     },
     /// A prepared transaction was committed.

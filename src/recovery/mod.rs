@@ -25,7 +25,7 @@ use crate::ring::{FreeSlot, Link, Ring};
 use crate::storage::StorageFile;
 use crate::store_file::StoreCopy;
 
-pub(crate) use beside::{Bookmark, Configured, Prepared};
+pub(crate) use beside::{Bookmark, Change, Configured, Prepared};
 pub(crate) use chain::{Chain, ChainSegment, find_chain, survey_chain};
 pub(crate) use replay::{At, Replayed, ReplayedAddress, element_bytes};
 pub(crate) use scan::{
@@ -186,6 +186,8 @@ pub(crate) fn replay(
     };
     report.caches = existing().count() as u64;
     report.ids = existing().map(|address| address.cache.len()).sum();
+    report.prepared = replayed.prepared.len() as u64;
+    report.bookmarks = replayed.bookmarks.len() as u64;
     Ok(replayed)
 }
 

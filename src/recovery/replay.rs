@@ -4,7 +4,7 @@
 //! come after younger adds, and the definition of an address after its first records. Ordinals make
 //! the outcome the same (rule 12 of docs/design.md).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
 
@@ -12,20 +12,22 @@ use crate::cache::{Cache, Restored};
 use crate::error::{DamageReason, Error, Result};
 use crate::format::{ADDRESSES_MAX, CAPACITY_MAX};
 use crate::hash::IdHasher;
-use crate::ids::{Namespace, Ordinal, SegmentNumber, Ticks};
+use crate::ids::{Namespace, Ordinal, Position, SegmentNumber, Ticks};
 use crate::mutant::{self, Mutant};
 use crate::record::{
     Add, Decoded, Definition, Element, Elements, Record, TransactionBody, transaction_bytes,
 };
-use crate::recovery::beside::{Bookmark, Change, Configured, Prepared};
+use crate::recovery::beside::{Bookmark, Configured, Prepared};
 
 /// Everything that the journal says, applied.
 pub(crate) struct Replayed {
-    hasher: IdHasher,
+    pub(super) hasher: IdHasher,
     pub(crate) addresses: HashMap<u32, ReplayedAddress, RandomState>,
     pub(crate) bookmarks: HashMap<Box<[u8]>, Bookmark>,
     pub(crate) prepared: HashMap<Box<[u8]>, Prepared>,
     pub(crate) configured: HashMap<Box<[u8]>, Configured>,
+    /// The ordinals that committed transactions have given, by where their prepare stands.
+    pub(crate) committed: BTreeMap<Position, Box<[Ordinal]>>,
     /// How many later copies there are of a record that is still there itself: those are not copied
     /// again.
     pub(crate) copies: HashMap<(u32, Ordinal), u32>,
@@ -38,6 +40,8 @@ pub(crate) struct ReplayedAddress {
     pub(crate) cache: Cache,
     /// Its definition, if it has one and was not dropped since.
     pub(crate) defined: Option<Defined>,
+    /// The last one before the address was dropped, which still gives its name.
+    pub(crate) ended: Option<Defined>,
     /// Whether the cache exists: a definition before the first add says nothing without that.
     pub(crate) is_begun: bool,
     /// The incarnation of its last definition or drop.
@@ -66,6 +70,12 @@ pub(crate) struct At {
     pub(crate) offset: u64,
 }
 
+impl At {
+    pub(super) fn position(self) -> Position {
+        Position::new(self.segment, self.offset)
+    }
+}
+
 /// The bytes that an element has, with its part of the record of `count` elements around it.
 pub(crate) fn element_bytes(count: u64, element: &Element<'_>) -> u64 {
     let own = match element {
@@ -84,6 +94,7 @@ impl Replayed {
             bookmarks: HashMap::new(),
             prepared: HashMap::new(),
             configured: HashMap::new(),
+            committed: BTreeMap::new(),
             copies: HashMap::new(),
             newest_time: Ticks(0),
             records: 0,
@@ -142,7 +153,7 @@ impl Replayed {
                     if !mutant::is(Mutant::DropIsNoBarrier) {
                         drop(address.cache.forget_below(dropped.floor));
                     }
-                    address.defined = None;
+                    address.ended = address.defined.take().or(address.ended);
                     address.is_begun = false;
                     address.incarnation = dropped.incarnation;
                 }
@@ -154,32 +165,19 @@ impl Replayed {
                 owner,
                 transaction,
                 elements,
-            } => {
-                self.newest_time = self.newest_time.max(*time);
-                let changes = (*elements).map(Change::from).collect();
-                let prepare = Prepared {
-                    owner: *owner,
-                    time: *time,
-                    changes,
-                    segment: at.segment,
-                };
-                self.prepared.insert(Box::from(*transaction), prepare);
-            }
+            } => self.prepare(at, (*time, *owner), transaction, (elements, decoded.bytes))?,
             Record::Commit {
                 time,
                 transaction,
                 ordinals,
-            } => {
-                self.newest_time = self.newest_time.max(*time);
-                if let Some(prepare) = self.prepared.remove(*transaction) {
-                    self.commit(at, *time, prepare, *ordinals)?;
-                }
-            }
+            } => self.commit(at, *time, transaction, *ordinals)?,
             Record::RollBack { time, transaction } => {
                 self.newest_time = self.newest_time.max(*time);
                 self.prepared.remove(*transaction);
             }
-            Record::Bookmark { time, name, value } => self.bookmark(at, *time, name, value),
+            Record::Bookmark { time, name, value } => {
+                self.bookmark(at.segment, *time, (name, value), decoded.bytes);
+            }
             Record::Settings {
                 time,
                 pattern,
@@ -224,6 +222,7 @@ impl Replayed {
             drop(address.cache.expire(self.newest_time));
             address.cache.restored();
         }
+        self.check_prepared()?;
         let nameless = self
             .addresses
             .values()
@@ -237,7 +236,7 @@ impl Replayed {
         Ok(())
     }
 
-    fn at(&mut self, at: At, address: u32) -> Result<&mut ReplayedAddress> {
+    pub(super) fn at(&mut self, at: At, address: u32) -> Result<&mut ReplayedAddress> {
         if address >= ADDRESSES_MAX {
             return Err(malformed(at, "an address number is too high"));
         }
@@ -247,6 +246,7 @@ impl Replayed {
             .or_insert_with(|| ReplayedAddress {
                 cache: Cache::new(CAPACITY_MAX),
                 defined: None,
+                ended: None,
                 is_begun: false,
                 incarnation: 0,
                 name: None,
@@ -257,7 +257,7 @@ impl Replayed {
         Ok(entry)
     }
 
-    fn add(
+    pub(super) fn add(
         &mut self,
         at: At,
         add: &Add<'_>,
@@ -344,57 +344,16 @@ impl Replayed {
                 Element::Remove { address, ordinal } => {
                     self.at(at, address)?.cache.remove(ordinal);
                 }
-                Element::Bookmark { name, value } => self.bookmark(at, time, name, value),
+                Element::Bookmark { name, value } => {
+                    self.bookmark(at.segment, time, (name, value), bytes);
+                }
             }
         }
         Ok(())
-    }
-
-    fn commit(
-        &mut self,
-        at: At,
-        time: Ticks,
-        prepare: Prepared,
-        mut ordinals: impl Iterator<Item = Ordinal>,
-    ) -> Result<()> {
-        for change in prepare.changes {
-            match change {
-                Change::Add { address, value, id } => {
-                    let ordinal = ordinals.next().unwrap_or_default();
-                    if ordinal == Ordinal(0) {
-                        continue;
-                    }
-                    let add = Add {
-                        address,
-                        ordinal,
-                        time,
-                        value: Some(&value),
-                        id: &id,
-                    };
-                    let bytes = id.len() as u64 + 28;
-                    self.add(at, &add, self.hasher.hash(&id), (bytes, false))?;
-                }
-                Change::Remove { address, ordinal } => {
-                    self.at(at, address)?.cache.remove(ordinal);
-                }
-                Change::Bookmark { name, value } => self.bookmark(at, time, &name, &value),
-            }
-        }
-        Ok(())
-    }
-
-    fn bookmark(&mut self, at: At, time: Ticks, name: &[u8], value: &[u8]) {
-        self.newest_time = self.newest_time.max(time);
-        let bookmark = Bookmark {
-            value: Box::from(value),
-            time,
-            segment: at.segment,
-        };
-        self.bookmarks.insert(Box::from(name), bookmark);
     }
 }
 
-fn malformed(at: At, why: &'static str) -> Error {
+pub(super) fn malformed(at: At, why: &'static str) -> Error {
     let reason = DamageReason::Malformed(why);
     Error::damaged(at.segment, at.offset, reason)
 }

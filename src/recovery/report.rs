@@ -36,6 +36,10 @@ pub struct RecoveryReport {
     pub caches: u64,
     /// IDs that live in them.
     pub ids: u64,
+    /// Prepared transactions that wait for their outcome.
+    pub prepared: u64,
+    /// Bookmarks that are set.
+    pub bookmarks: u64,
     /// Where the last segment ended in something that is no record, and is not zeros either: a torn
     /// tail, or what an earlier life of the slot left behind.
     pub tail: Option<TailReport>,

@@ -19,6 +19,14 @@ pub(crate) enum Standing {
     Before,
     /// It repeats one that was there before.
     Carried,
+    /// The same, of one that says nothing by itself.
+    CarriedBefore,
+}
+
+impl Standing {
+    pub(crate) fn is_carried(self) -> bool {
+        matches!(self, Standing::Carried | Standing::CarriedBefore)
+    }
 }
 
 /// The active segment.
@@ -163,8 +171,8 @@ impl SegmentWriter {
             seed: &self.seed,
             offset: self.offset,
             mark,
-            carried: standing == Standing::Carried,
-            end_of_group: standing != Standing::Before,
+            carried: standing.is_carried(),
+            end_of_group: !matches!(standing, Standing::Before | Standing::CarriedBefore),
         }
     }
 

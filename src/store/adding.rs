@@ -241,10 +241,10 @@ impl Shared {
         };
         let number = self.number(address, state)?;
         let record = self.definition(address, state, number);
-        let before = state.defined.map_or(0, |defined| defined.bytes);
+        let before = self.definition_before(state, number);
         let live = |bytes| signed(bytes) - signed(before);
         let appended = journal.append(&record, Standing::Before, purpose, live)?;
-        state.set_defined(&appended);
+        self.defined(state, number, &appended);
         Ok(number)
     }
 
@@ -268,6 +268,25 @@ impl Shared {
             time: self.now(),
             name: &address.name,
         })
+    }
+
+    /// Bytes of the definition that lives before another is written.
+    pub(crate) fn definition_before(&self, state: &AddressState, number: u32) -> u64 {
+        let ended = || {
+            self.extras
+                .lock()
+                .ended(number)
+                .map_or(0, |ended| ended.bytes)
+        };
+        state.defined.map_or_else(ended, |defined| defined.bytes)
+    }
+
+    /// A definition was written.
+    pub(crate) fn defined(&self, state: &mut AddressState, number: u32, appended: &Appended) {
+        if state.defined.is_none() {
+            self.extras.lock().forget_ended(number);
+        }
+        state.set_defined(appended);
     }
 }
 

@@ -336,7 +336,12 @@ impl Shared {
                 return Ok((((), None), false));
             };
             check_ends(effective)?;
-            let freed = state.all_live_bytes();
+            // A definition that a transaction in doubt needs for the name lives on.
+            let mut extras = self.extras.lock();
+            let freed = match extras.is_named(dropped.address) {
+                true => state.cache.live_bytes(),
+                false => state.all_live_bytes(),
+            };
             let record = Record::Drop {
                 dropped,
                 other: None,
@@ -348,7 +353,9 @@ impl Shared {
             aside.spent(purpose);
             state.forgot(next, appended.end);
             state.is_memory_only = true;
-            state.defined = None;
+            if let Some(defined) = state.defined.take() {
+                extras.end_name(dropped.address, &defined);
+            }
             state.incarnation = dropped.incarnation.saturating_add(1);
             let named_in = appended.end.segment();
             self.registry.dropped(dropped.address, address, named_in);

@@ -119,7 +119,15 @@ impl Shared {
             };
             let (other, time) = (dropped.next(), self.now());
             drop(dropped);
-            let freed: u64 = states.iter().map(|state| state.all_live_bytes()).sum();
+            // A definition that a transaction in doubt needs for the name lives on.
+            let mut extras = self.extras.lock();
+            let freed: u64 = states
+                .iter()
+                .map(|state| match state.number {
+                    Some(number) if extras.is_named(number) => state.cache.live_bytes(),
+                    _ => state.all_live_bytes(),
+                })
+                .sum();
             let record = Record::Drop {
                 dropped: first,
                 other,
@@ -133,7 +141,9 @@ impl Shared {
                 };
                 forgotten.extend(self.begin_anew(&address.name, state));
                 state.forgot(dropped.floor, appended.end);
-                state.defined = None;
+                if let Some(defined) = state.defined.take() {
+                    extras.end_name(dropped.address, &defined);
+                }
                 state.incarnation = dropped.incarnation.saturating_add(1);
                 let named_in = appended.end.segment();
                 self.registry.dropped(dropped.address, address, named_in);
@@ -199,11 +209,14 @@ impl AddressState {
         let claims = std::mem::take(&mut self.claims);
         let mut figures = std::mem::take(&mut self.figures);
         figures.cleared(self.cache.len());
-        figures.count().unplaced += self.cache.last().0;
+        let (last, next) = (self.cache.last(), self.cache.next());
         *self = AddressState {
             claims,
             figures,
             ..AddressState::new(fresh)
         };
+        // What an open transaction has seen must not be taken for what comes later: ordinals go on.
+        self.cache.restore_last(last);
+        drop(self.cache.forget_below(next));
     }
 }

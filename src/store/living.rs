@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
-use crate::compaction::Living;
-use crate::ids::{Ordinal, SegmentNumber};
+use crate::compaction::{Living, PrepareIs};
+use crate::ids::{Ordinal, Position, SegmentNumber};
 use crate::journal::{Purpose, Refused, Standing};
 use crate::mutant::{self, Mutant};
-use crate::record::{Add, Record};
+use crate::record::{Add, Element, Record, TransactionBody};
 use crate::store::adding::signed;
 use crate::store::address::{Address, AddressState, Defined};
+use crate::store::extras::Ended;
 use crate::store::shared::Shared;
 
 /// Definitions that are carried without reading their segment.
@@ -92,6 +93,9 @@ impl Living for Shared {
             return Ok(0);
         };
         let mut state = self.lock(&address);
+        if state.defined.is_none() {
+            return self.carry_ended(&address, &state, (number, segment));
+        }
         let is_here = |defined: &Defined| defined.segment == segment;
         if !state.defined.is_some_and(|defined| is_here(&defined)) && !state.owes_floor {
             return Ok(0);
@@ -141,8 +145,10 @@ impl Living for Shared {
             name,
             value: &bookmark.value,
         };
-        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, |_| 0)?;
+        let live = |bytes| signed(bytes) - signed(bookmark.record_bytes);
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, live)?;
         bookmark.segment = appended.end.segment();
+        bookmark.record_bytes = appended.bytes;
         Ok(appended.bytes)
     }
 
@@ -171,25 +177,87 @@ impl Living for Shared {
         Ok(appended.bytes)
     }
 
-    fn carry_prepare(&self, transaction: &[u8], segment: SegmentNumber) -> Result<u64, Refused> {
+    fn carry_prepare(&self, transaction: &[u8], position: Position) -> Result<PrepareIs, Refused> {
+        let Some(journal) = &self.journal else {
+            return Ok(PrepareIs::Gone);
+        };
+        let mut extras = self.extras.lock();
+        if let Some(given) = extras.committed.remove(&position) {
+            return Ok(match mutant::is(Mutant::CommittedNotCarried) {
+                true => PrepareIs::Gone,
+                false => PrepareIs::Committed(given),
+            });
+        }
+        let doubt = extras.in_doubt.get_mut(transaction);
+        let Some(doubt) = doubt.filter(|doubt| doubt.position == position) else {
+            return Ok(PrepareIs::Gone);
+        };
+        if mutant::is(Mutant::PreparedNotCarried) {
+            return Ok(PrepareIs::Gone);
+        }
+        let body = doubt.content.body();
+        let record = Record::Prepare {
+            time: doubt.content.time,
+            owner: doubt.content.owner,
+            transaction,
+            elements: body.elements(),
+        };
+        let live = |bytes| signed(bytes) - signed(doubt.record_bytes);
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, live)?;
+        doubt.position = appended.begin();
+        doubt.record_bytes = appended.bytes;
+        Ok(PrepareIs::Copied(appended.bytes))
+    }
+
+    fn carry_removes(&self, removes: &[(u32, Ordinal)]) -> Result<u64, Refused> {
         let Some(journal) = &self.journal else {
             return Ok(0);
         };
-        let mut extras = self.extras.lock();
-        let prepared = extras.prepared.get_mut(transaction);
-        let Some(prepared) = prepared.filter(|prepared| prepared.segment == segment) else {
+        let mut body = TransactionBody::default();
+        for (number, ordinal) in removes {
+            let Some(address) = self.registry.by_number(*number) else {
+                continue;
+            };
+            // Below the window no copy of it can come alive again; but for a floor that IDs have
+            // raised by their age, and no record tells yet.
+            let state = address.state.lock();
+            if *ordinal >= state.cache.window_start() || state.owes_floor {
+                let (address, ordinal) = (*number, *ordinal);
+                body.push(Element::Remove { address, ordinal });
+            }
+        }
+        let (time, elements) = (self.now(), body.elements());
+        if elements.element_count() == 0 || mutant::is(Mutant::PreparedRemoveNotCarried) {
+            return Ok(0);
+        }
+        let record = Record::Transaction { time, elements };
+        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, |_| 0)?;
+        Ok(appended.bytes)
+    }
+}
+
+impl Shared {
+    /// Copies the definition of an address that was dropped, and that a transaction in doubt names.
+    fn carry_ended(
+        &self,
+        address: &Address,
+        state: &AddressState,
+        (number, segment): (u32, SegmentNumber),
+    ) -> Result<u64, Refused> {
+        let (Some(journal), Some(ended)) = (&self.journal, self.extras.lock().ended(number)) else {
             return Ok(0);
         };
-        let body = prepared.body();
-        let (time, owner, elements) = (prepared.time, prepared.owner, body.elements());
-        let record = Record::Prepare {
-            time,
-            owner,
-            transaction,
-            elements,
-        };
-        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, |_| 0)?;
-        prepared.segment = appended.end.segment();
+        if ended.segment != segment || mutant::is(Mutant::EndedNameNotCarried) {
+            return Ok(0);
+        }
+        let record = self.definition(address, state, number);
+        let live = |bytes| signed(bytes) - signed(ended.bytes);
+        let standing = Standing::CarriedBefore;
+        let appended = journal.append(&record, standing, Purpose::Freeing, live)?;
+        let (segment, bytes) = (appended.end.segment(), appended.bytes);
+        self.extras
+            .lock()
+            .keep_name(number, Ended { segment, bytes });
         Ok(appended.bytes)
     }
 }
@@ -216,7 +284,12 @@ impl Shared {
             }
         }
         let live = |bytes| signed(bytes) - signed(defined.bytes);
-        let appended = journal.append(&record, Standing::Carried, Purpose::Freeing, live)?;
+        // A cache that does not exist does not come to be by being carried.
+        let standing = match state.is_begun {
+            true => Standing::Carried,
+            false => Standing::CarriedBefore,
+        };
+        let appended = journal.append(&record, standing, Purpose::Freeing, live)?;
         state.set_defined(&appended);
         Ok(appended.bytes)
     }

@@ -4,17 +4,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
+
 use crate::address_settings::{Patterns, SetBy};
 use crate::clock::{Timeline, ticks};
 use crate::compaction::Carrier;
 use crate::directory::Directory;
 use crate::error::{Bytes, Error, Result};
+use crate::format::frame::MARK_BYTES;
 use crate::format::record_bytes_max;
 use crate::hash::IdHasher;
 use crate::ids::{Ordinal, SegmentNumber, Ticks};
 use crate::journal::{Journal, OpenStoreFile, Parts, Settings};
 use crate::options::Options;
-use crate::record::{AddForm, add_bytes, definition_bytes};
+use crate::record::{AddForm, Record, add_bytes, definition_bytes, encoded_bytes};
 use crate::recovery::{
     Configured, Progress, Recovered, RecoveryReport, Replayed, ReplayedAddress, recover,
 };
@@ -22,7 +25,7 @@ use crate::ring::Ring;
 use crate::storage::{Storage, StorageLock};
 use crate::store::Handle;
 use crate::store::address::{Address, Defined};
-use crate::store::extras::Extras;
+use crate::store::extras::{Ended, Extras};
 use crate::store::registry::Registry;
 use crate::store::shared::{Begin, Shared};
 use crate::store_file::StoreCopy;
@@ -104,7 +107,11 @@ fn open_without_persistence(
     hasher: IdHasher,
     recovered: Option<Recovered>,
 ) -> Result<Handle> {
-    let Some(recovered) = recovered.filter(|recovered| recovered.report.caches > 0) else {
+    let holds_ids = |recovered: &Recovered| {
+        let report = &recovered.report;
+        report.caches > 0 || report.prepared > 0 || report.bookmarks > 0
+    };
+    let Some(recovered) = recovered.filter(holds_ids) else {
         let shared = Shared::new(without_journal(options, Some(lock))?);
         return Ok(with_report(shared, RecoveryReport::default()));
     };
@@ -121,6 +128,7 @@ fn open_without_persistence(
     for address in shared.registry.numbered() {
         let (_, _) = shared.drop_addresses(&[address])?;
     }
+    shared.end_extras()?;
     shared.compact()?;
     shared.close()?;
     Ok(with_report(
@@ -204,12 +212,16 @@ fn assemble(
     let mut live_bytes = configured.map(|pattern| pattern.record_bytes).sum();
     // What exists comes first: a name that was dropped and begun anew under another number is that.
     let found = std::mem::take(&mut replayed.addresses);
+    let names = ended_names(&found);
     let (begun, ended): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, found)| found.is_begun);
     for (number, found) in begun.into_iter().chain(ended) {
         live_bytes += restore(&registry, (&options, &patterns), number, found);
     }
     registry.restored();
     let added_before = registry.last_ordinals();
+    let extras = Shared::restore_extras(&mut replayed, &registry, &hasher, names)
+        .map_err(|error| error.within(directory.place()))?;
+    live_bytes += extras.live_bytes();
     let parts = Parts {
         directory,
         store_file: OpenStoreFile::new(store.0, store.1),
@@ -223,12 +235,11 @@ fn assemble(
         entropy: Arc::clone(&options.entropy),
         timeline: timeline.clone(),
     };
-    let journal = Some(Arc::new(Journal::new(parts, settings)));
-    let extras = Extras {
-        bookmarks: replayed.bookmarks,
-        prepared: replayed.prepared,
-        configured: replayed.configured,
-    };
+    let journal = Journal::new(parts, settings);
+    for (lasting, longest) in extras.lasting_bytes() {
+        journal.claim_again(lasting, longest);
+    }
+    let journal = Some(Arc::new(journal));
     let carrier = Carrier::new(replayed.copies);
     let begin = Begin {
         options,
@@ -246,10 +257,27 @@ fn assemble(
     Ok((begin, report))
 }
 
+/// The definitions of addresses that do not exist: what tells their names.
+fn ended_names(found: &HashMap<u32, ReplayedAddress, RandomState>) -> HashMap<u32, Ended> {
+    let ended = found.iter().filter(|(_, address)| !address.is_begun);
+    let ended = ended.filter_map(|(number, address)| {
+        let defined = address.defined.or(address.ended)?;
+        let (segment, bytes) = (defined.segment, defined.record_bytes);
+        Some((*number, Ended { segment, bytes }))
+    });
+    ended.collect()
+}
+
 /// Refuses segments that are smaller than some record needs which lives in a larger one: it could
 /// never be carried, and its segment and all behind it never be released.
 fn check_segments(replayed: &Replayed, options: &Options) -> Result<()> {
     let max = record_bytes_max(options.segment_bytes);
+    if longest_beside(replayed) > max {
+        return Err(Error::Options {
+            option: "segment_bytes",
+            why: "a bookmark or prepared transaction that is stored needs larger segments",
+        });
+    }
     for address in replayed.addresses.values() {
         let name_bytes = address.name.as_ref().map_or(0, |(_, name)| name.len());
         let mut longest = definition_bytes(name_bytes, true);
@@ -267,6 +295,18 @@ fn check_segments(replayed: &Replayed, options: &Options) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The longest record that carrying bookmarks and prepared transactions may take, with their marks.
+fn longest_beside(replayed: &Replayed) -> u64 {
+    let bookmarks = replayed.bookmarks.iter().map(|(name, bookmark)| {
+        let (time, value) = (bookmark.time, &*bookmark.value);
+        encoded_bytes(&Record::Bookmark { time, name, value }, true)
+    });
+    let mark = MARK_BYTES as u64;
+    let prepared = replayed.prepared.values();
+    let prepared = prepared.map(|prepared| prepared.record_bytes + mark);
+    bookmarks.chain(prepared).max().unwrap_or(0)
 }
 
 /// By how many milliseconds the clock is ahead of the newest time.

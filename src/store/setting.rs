@@ -181,12 +181,12 @@ impl Shared {
                 },
             };
         }
-        let before = state.defined.map_or(0, |defined| defined.bytes);
+        let before = self.definition_before(state, number);
         let live = |bytes| signed(bytes) - signed(before);
         let purpose = aside.purpose(&record, Purpose::Ordinary);
         let appended = journal.append(&record, Standing::Alone, purpose, live)?;
         aside.spent(purpose);
-        state.set_defined(&appended);
+        self.defined(state, number, &appended);
         Ok(appended)
     }
 }

@@ -1,12 +1,13 @@
 //! The end of a transaction: its commit, as one record and then in the caches, or nothing.
 
 use crate::facade::MutexGuard;
-use crate::ids::{Ordinal, Ticks};
+use crate::ids::{Ordinal, SegmentNumber, Ticks};
 use crate::journal::{Purpose, Standing};
 use crate::record::{Element, Record, TransactionBody};
-use crate::recovery::element_bytes;
+use crate::recovery::{Bookmark, element_bytes};
 use crate::store::adding::{Attempt, signed};
 use crate::store::address::{AddressState, lock_all};
+use crate::store::extras::Extras;
 use crate::store::transact::Transaction;
 use crate::transaction::{Settling, What};
 use std::fmt;
@@ -23,6 +24,11 @@ enum Settled {
     Remove {
         address: usize,
         ordinal: Ordinal,
+    },
+    Bookmark {
+        start: usize,
+        middle: usize,
+        end: usize,
     },
 }
 
@@ -51,16 +57,24 @@ impl Transaction {
         let time = shared.now();
         let live_before = stored_bytes(states);
         let mut placed = (((), self.covers), false);
-        let is_stored = |settled: &Settled| {
-            let (Settled::Add { address, .. } | Settled::Remove { address, .. }) = settled;
-            let state = states.get(*address);
-            state.is_some_and(|state| !state.is_memory_only)
+        let is_stored = |settled: &Settled| match settled {
+            Settled::Add { address, .. } | Settled::Remove { address, .. } => {
+                let state = states.get(*address);
+                state.is_some_and(|state| !state.is_memory_only)
+            }
+            Settled::Bookmark { .. } => true,
         };
         let is_recorded = settled.iter().any(is_stored);
+        let mut extras = None;
+        let mut segment = SegmentNumber(0);
         if let (Some(journal), true) = (&shared.journal, is_recorded) {
             let mut body = TransactionBody::default();
             for settled in &settled {
-                let (Settled::Add { address, .. } | Settled::Remove { address, .. }) = settled;
+                let (Settled::Add { address, .. } | Settled::Remove { address, .. }) = settled
+                else {
+                    body.push(self.element(settled, 0));
+                    continue;
+                };
                 let (Some(address), Some(state)) =
                     (addresses.get(*address), states.get_mut(*address))
                 else {
@@ -80,8 +94,15 @@ impl Transaction {
                 elements: body.elements(),
             };
             let purpose = Purpose::Claimed(self.claimed_bytes);
+            // Held until they are set: their order is that of the journal.
+            let is_bookmark = |settled: &Settled| matches!(settled, Settled::Bookmark { .. });
+            extras = settled
+                .iter()
+                .any(is_bookmark)
+                .then(|| shared.extras.lock());
             let appended = journal.append(&record, Standing::Alone, purpose, |_| 0)?;
             self.claimed_bytes = 0;
+            segment = appended.end.segment();
             for settled in &settled {
                 if let Settled::Add {
                     address, ordinal, ..
@@ -98,9 +119,10 @@ impl Transaction {
             placed = (((), Some(appended.end)), appended.is_owing);
         }
         self.apply(&settled, states, time);
+        let bookmarks = self.apply_bookmarks(&settled, extras, (time, segment));
         if let Some(journal) = &shared.journal {
             let live = stored_bytes(states);
-            journal.change_live(signed(live) - signed(live_before));
+            journal.change_live(signed(live) - signed(live_before) + bookmarks);
         }
         Ok(placed)
     }
@@ -116,9 +138,13 @@ impl Transaction {
                 address,
                 ordinal,
                 value: None,
-                id: self.gathered.id(start, end),
+                id: self.gathered.bytes(start, end),
             },
             Settled::Remove { ordinal, .. } => Element::Remove { address, ordinal },
+            Settled::Bookmark { start, middle, end } => Element::Bookmark {
+                name: self.gathered.bytes(start, middle),
+                value: self.gathered.bytes(middle, end),
+            },
         }
     }
 
@@ -132,6 +158,9 @@ impl Transaction {
         let mut planned = Vec::with_capacity(self.gathered.changes().len());
         for change in self.gathered.changes() {
             let address = change.address;
+            if let What::Bookmark { start, middle, end } = change.what {
+                planned.push(Settled::Bookmark { start, middle, end });
+            }
             let (Some(settling), Some(state)) = (settling.get_mut(address), states.get(address))
             else {
                 continue;
@@ -141,7 +170,7 @@ impl Transaction {
                 What::Add {
                     hash, start, end, ..
                 } => {
-                    let id = self.gathered.id(start, end);
+                    let id = self.gathered.bytes(start, end);
                     let before = own.get(&(address, id)).copied();
                     let known = cache.find(hash, id);
                     if let Some(ordinal) = settling.add(cache, known, before) {
@@ -167,6 +196,7 @@ impl Transaction {
                         planned.push(Settled::Remove { address, ordinal });
                     }
                 }
+                What::Bookmark { .. } => {}
             }
         }
         planned
@@ -187,7 +217,7 @@ impl Transaction {
                         continue;
                     };
                     let bytes = element_bytes(count, &self.element(change, 0));
-                    let id = self.gathered.id(start, end);
+                    let id = self.gathered.bytes(start, end);
                     state.remember((hash, id), &[], time, bytes);
                     self.handle.shared.begun(state);
                 }
@@ -197,15 +227,49 @@ impl Transaction {
                         state.figures.count().removed += 1;
                     }
                 }
+                Settled::Bookmark { .. } => {}
             }
         }
     }
 }
 
 /// Bytes of the records of what the addresses remember.
-fn stored_bytes(states: &[MutexGuard<'_, AddressState>]) -> u64 {
+pub(super) fn stored_bytes(states: &[MutexGuard<'_, AddressState>]) -> u64 {
     let stored = states.iter().filter(|state| !state.is_memory_only);
     stored.map(|state| state.cache.live_bytes()).sum()
+}
+
+impl Transaction {
+    /// Sets the bookmarks, whose bytes are in `segment`; by how much that changes what lives.
+    fn apply_bookmarks(
+        &self,
+        settled: &[Settled],
+        extras: Option<MutexGuard<'_, Extras>>,
+        (time, segment): (Ticks, SegmentNumber),
+    ) -> i64 {
+        let is_bookmark = |change: &&Settled| matches!(change, Settled::Bookmark { .. });
+        let mut bookmarks = settled.iter().filter(is_bookmark).peekable();
+        if bookmarks.peek().is_none() {
+            return 0;
+        }
+        let mut extras = extras.unwrap_or_else(|| self.handle.shared.extras.lock());
+        let mut live = 0;
+        for change in bookmarks {
+            let element = self.element(change, 0);
+            let Element::Bookmark { name, value } = element else {
+                continue;
+            };
+            let record_bytes = element_bytes(settled.len() as u64, &element);
+            let bookmark = Bookmark {
+                value: Box::from(value),
+                time,
+                segment,
+                record_bytes,
+            };
+            live += signed(record_bytes) - signed(extras.set_bookmark(name, bookmark));
+        }
+        live
+    }
 }
 
 impl fmt::Debug for Transaction {
@@ -234,7 +298,7 @@ impl Drop for Transaction {
                 Some(address),
             ) = (change.what, address)
             {
-                let id = self.gathered.id(start, end);
+                let id = self.gathered.bytes(start, end);
                 shared.settle_claim(&mut address.state.lock(), hash, id, self.token);
             }
         }

@@ -92,6 +92,8 @@ impl Shared {
             },
             journal: begin.journal,
             timeline: begin.timeline,
+            // Those in doubt have the first ones.
+            tokens: AtomicU64::new(begin.extras.restored + 1),
             extras: Mutex::new(begin.extras),
             patterns: Mutex::new(begin.patterns),
             configuring: Mutex::new(()),
@@ -102,7 +104,6 @@ impl Shared {
             report: OnceLock::new(),
             caches: AtomicU64::new(begin.caches),
             added_before: begin.added_before,
-            tokens: AtomicU64::new(1),
             is_closed: AtomicBool::new(false),
             closed: Mutex::new(None),
             last_sync,

@@ -41,7 +41,7 @@ use crate::transaction::{Gathered, OnDuplicate, Sight};
 pub struct Transaction {
     pub(super) handle: Arc<Handle>,
     on_duplicate: OnDuplicate,
-    owner: Owner,
+    pub(super) owner: Owner,
     pub(super) token: u64,
     pub(super) gathered: Gathered,
     pub(super) addresses: Vec<Arc<Address>>,
@@ -51,7 +51,7 @@ pub struct Transaction {
     pub(super) element_bytes: u64,
     /// Bytes set aside in the journal.
     pub(super) claimed_bytes: u64,
-    rejected: Option<Error>,
+    pub(super) rejected: Option<Error>,
     /// Up to where every duplicate that it answered must be durable.
     pub(super) covers: Option<Position>,
 }
@@ -363,7 +363,11 @@ impl Transaction {
     }
 
     /// Sets space aside for an element of `bytes`, and for what else it needs.
-    fn set_aside(&mut self, bytes: u64, beside: u64) -> std::result::Result<(), Refused> {
+    pub(super) fn set_aside(
+        &mut self,
+        bytes: u64,
+        beside: u64,
+    ) -> std::result::Result<(), Refused> {
         let Some(journal) = &self.handle.shared.journal else {
             return Ok(());
         };

@@ -337,7 +337,7 @@ impl Run {
             self.compare(&Recorded::of_store(runner.store()), now..=now)?;
             let is_over = matches!(
                 operation,
-                Operation::Confirm { .. } | Operation::Commit { .. }
+                Operation::Confirm { .. } | Operation::Commit { .. } | Operation::Prepare { .. }
             );
             // There is space again: what was refused goes through.
             let retried = if is_over { Operation::Sync } else { operation };

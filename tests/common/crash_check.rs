@@ -7,7 +7,7 @@ use idjournal::Store;
 use super::crash::Run;
 use super::generator::{Choices, Generator};
 use super::media::{Cut, Media};
-use super::recorded::Recorded;
+use super::recorded::{Recorded, pending};
 use super::runner::chain;
 use super::simulated::{Progress, SimulatedDisk, Snapshot};
 
@@ -191,7 +191,8 @@ impl Run {
         let store = Store::open_on(disk.clone(), self.options(), &mut |_| {})
             .map_err(|error| format!("refused, expected {legal:?}: {}", chain(&error)))?;
         let recorded = Recorded::of_store(&store);
-        let reached = self.compare(&recorded, legal)?;
+        let reached = self.compare(&recorded, legal.clone())?;
+        self.check_pending(&store, &recorded, legal)?;
         let report = store.recovery();
         self.counts.left_out += u64::from(report.left_out.is_some());
         self.counts.torn += u64::from(report.tail.is_some());
@@ -203,6 +204,24 @@ impl Run {
         let (after, inside) = (disk.media(), disk.snapshots());
         drop(store);
         Ok((after, inside, reached))
+    }
+
+    /// What is prepared is pending again, and nothing else is: as in one of the legal states that
+    /// this can be.
+    fn check_pending(
+        &self,
+        store: &Store,
+        recorded: &Recorded,
+        mut legal: RangeInclusive<usize>,
+    ) -> Result<(), String> {
+        let (fingerprint, found) = (recorded.fingerprint(), pending(store));
+        let is_it = |at: usize| {
+            self.fingerprints.get(at) == Some(&fingerprint) && self.models[at].pending() == found
+        };
+        if legal.any(is_it) {
+            return Ok(());
+        }
+        Err(format!("pending are {found:?} in\n{recorded}"))
     }
 
     /// Counts a gap: the recovery before found a tear, and something behind it had survived.

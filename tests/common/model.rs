@@ -6,9 +6,15 @@
 //!
 //! Caches are numbers into [`CACHES`], IDs numbers into [`pool`].
 
+#[path = "model_apply.rs"]
+mod applying;
+#[path = "model_prepared.rs"]
+mod prepared;
+
 use super::claims::Claims;
 use super::places::Places;
-use super::recorded::{Answer, CACHES, PATTERNS, Recorded, pool};
+use super::recorded::{Answer, CACHES, PATTERNS, Recorded, bookmark_name, bookmark_value, pool};
+use applying::apply;
 
 #[derive(Clone, Debug)]
 enum Change {
@@ -25,6 +31,12 @@ enum Change {
     RemoveOwn {
         cache: usize,
         change: usize,
+        /// Nothing ends if that add took none, since its ID was known.
+        only_taken: bool,
+    },
+    Bookmark {
+        name: u8,
+        value: u8,
     },
 }
 
@@ -46,6 +58,7 @@ pub struct Model {
     caches: Vec<Places>,
     pub(super) claims: Claims,
     transactions: Vec<OpenTransaction>,
+    kept: prepared::Kept,
 }
 
 impl Model {
@@ -57,12 +70,14 @@ impl Model {
             caches: CACHES.iter().map(|_| Places::new(settings)).collect(),
             claims: Claims::default(),
             transactions: Vec::new(),
+            kept: prepared::Kept::default(),
         }
     }
 
-    /// Open it again: what was only claimed is gone, and the capacity from settings may be another.
+    /// Open it again: what was only claimed is gone, unless it is prepared, and the capacity from
+    /// settings may be another.
     pub fn reopen(&mut self, settings: u64) {
-        self.claims = Claims::default();
+        self.claim_again();
         self.transactions.clear();
         self.settings = settings;
         self.apply_settings();
@@ -205,6 +220,9 @@ impl Model {
         let bytes = changes.iter().map(|change| match change {
             Change::Add { id, .. } => 17 + pool()[usize::from(*id)].len(),
             Change::Remove { .. } | Change::RemoveOwn { .. } => 13,
+            Change::Bookmark { name, value } => {
+                9 + bookmark_name(*name).len() + bookmark_value(*value).len()
+            }
         });
         bytes.sum()
     }
@@ -220,7 +238,11 @@ impl Model {
                 && *place == Some(ordinal)
         });
         let change = match own {
-            Some(change) => Change::RemoveOwn { cache, change },
+            Some(change) => Change::RemoveOwn {
+                cache,
+                change,
+                only_taken: false,
+            },
             None => Change::Remove { cache, ordinal },
         };
         self.transactions[which].changes.push(change);
@@ -241,9 +263,8 @@ impl Model {
     pub fn commit(&mut self, which: usize) -> Answer {
         let is_rejected = self.is_rejected(which);
         if !is_rejected {
-            // Others had their say meanwhile: what is known by now is left as it is.
-            let is_new = |places: &Places, id| places.ordinal(id).is_none();
-            apply(&mut self.caches, &self.transactions[which].changes, is_new);
+            let changes = std::mem::take(&mut self.transactions[which].changes);
+            self.commit_changes(&changes);
         }
         self.roll_back(which);
         if is_rejected {
@@ -268,7 +289,7 @@ impl Model {
                 let claims = self.reservations();
                 self.release(which % claims);
             }
-            Operation::Commit { which } => {
+            Operation::Commit { which } | Operation::Prepare { which, .. } => {
                 let open = self.transactions();
                 self.roll_back(which % open);
             }
@@ -351,42 +372,11 @@ impl Model {
         });
         let patterns = PATTERNS.iter().zip(self.patterns);
         let set = patterns.filter_map(|((text, _), set)| Some((text.to_vec(), set?)));
-        Recorded::new(caches, set)
+        Recorded::new(caches, set, self.beside())
     }
 
     /// The fingerprint of [`Model::recorded`].
     pub fn fingerprint(&self) -> u64 {
         self.recorded().fingerprint()
     }
-}
-
-/// Applies changes one by one, the adds that `is_new` is true for; returns where the ID of each
-/// stands.
-fn apply(
-    caches: &mut [Places],
-    changes: &[Change],
-    is_new: impl Fn(&Places, u8) -> bool,
-) -> Vec<Option<u64>> {
-    let lasts: Vec<u64> = caches.iter().map(|places| places.last).collect();
-    let mut ordinals: Vec<Option<u64>> = Vec::new();
-    for change in changes {
-        let mut taken = None;
-        match *change {
-            Change::Add { cache, id } if is_new(&caches[cache], id) => {
-                // An own add that was pushed out stays so, also if others make the window larger.
-                caches[cache].forget_place(id, lasts[cache] + 1);
-                taken = caches[cache].append(id);
-            }
-            // A removal later in the transaction then means the place where the ID stands.
-            Change::Add { cache, id } => taken = caches[cache].ordinal(id),
-            Change::Remove { cache, ordinal } => caches[cache].blank(ordinal),
-            Change::RemoveOwn { cache, change } => {
-                if let Some(ordinal) = ordinals[change] {
-                    caches[cache].blank(ordinal);
-                }
-            }
-        }
-        ordinals.push(taken);
-    }
-    ordinals
 }

@@ -3,7 +3,7 @@
 use super::claims::ClaimCall;
 use super::generator::Generator;
 use super::model::Model;
-use super::recorded::{Answer, CACHES, PATTERNS, pool};
+use super::recorded::{Answer, CACHES, PATTERNS, XIDS, pool};
 
 /// A call; `which` numbers are taken modulo what is open, and a call without a target does nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +49,24 @@ pub enum Operation {
     },
     RollBack {
         which: usize,
+    },
+    TransactionBookmark {
+        which: usize,
+        name: u8,
+        value: u8,
+    },
+    Prepare {
+        which: usize,
+        id: u8,
+    },
+    /// Commits or rolls back what is prepared under this ID.
+    Resolve {
+        id: u8,
+        is_commit: bool,
+    },
+    SetBookmark {
+        name: u8,
+        value: u8,
     },
     Remove {
         cache: usize,
@@ -102,6 +120,8 @@ pub struct Profile {
     pub configures: bool,
     /// Whether claims have leases.
     pub leases: bool,
+    /// Whether transactions are prepared and bookmarks set.
+    pub prepares: bool,
 }
 
 impl Operation {
@@ -111,6 +131,9 @@ impl Operation {
         let id = generator.below(profile.ids.min(pool().len())) as u8;
         let owner = 1 + generator.below(3) as u64;
         let which = generator.below(6);
+        if profile.prepares && generator.per_cent(22) {
+            return Operation::generate_beside(generator, which);
+        }
         match generator.below(1000) {
             0..250 => Operation::Add { cache, id },
             250..400 => Operation::Submit { cache, id },
@@ -161,6 +184,21 @@ impl Operation {
         }
     }
 
+    /// The next call, if it is one about a bookmark or a prepared transaction.
+    fn generate_beside(generator: &mut Generator, which: usize) -> Operation {
+        let (name, value) = (generator.below(3) as u8, generator.below(256) as u8);
+        let id = generator.below(usize::from(XIDS)) as u8;
+        match generator.below(10) {
+            0..2 => Operation::SetBookmark { name, value },
+            2..4 => Operation::TransactionBookmark { which, name, value },
+            4..7 => Operation::Prepare { which, id },
+            kind => {
+                let is_commit = kind < 9 || generator.per_cent(30);
+                Operation::Resolve { id, is_commit }
+            }
+        }
+    }
+
     /// What the model answers.
     pub fn run_on(&self, model: &mut Model) -> Answer {
         let (claims, open) = (model.reservations(), model.transactions());
@@ -179,6 +217,12 @@ impl Operation {
             }
             Operation::Commit { which } if open > 0 => model.commit(which % open),
             Operation::RollBack { which } if open > 0 => model.roll_back(which % open),
+            Operation::TransactionBookmark { which, name, value } if open > 0 => {
+                model.transaction_bookmark(which % open, name, value)
+            }
+            Operation::Prepare { which, id } if open > 0 => model.prepare(which % open, id),
+            Operation::Resolve { id, is_commit } => model.resolve(id, is_commit),
+            Operation::SetBookmark { name, value } => model.set_bookmark(name, value),
             Operation::Remove { cache, id } => model.remove(cache, id),
             Operation::Clear { cache } => model.clear(cache),
             Operation::Drop { address } => model.drop_address(address),
@@ -204,6 +248,7 @@ impl Operation {
         if *from_store == Answer::TooLarge {
             match *self {
                 Operation::TransactionAdd { which, .. }
+                | Operation::TransactionBookmark { which, .. }
                 | Operation::TransactionRemove { which, .. }
                     if model.transaction_bytes(which % open) + LARGEST_CHANGE > SURELY_FITS =>
                 {
@@ -211,6 +256,12 @@ impl Operation {
                 }
                 Operation::Commit { which }
                     if model.transaction_bytes(which % open) > SURELY_FITS =>
+                {
+                    model.roll_back(which % open);
+                    return Ok(());
+                }
+                Operation::Prepare { which, .. }
+                    if model.transaction_bytes(which % open) + LARGEST_HEAD > SURELY_FITS =>
                 {
                     model.roll_back(which % open);
                     return Ok(());
@@ -231,6 +282,8 @@ impl Operation {
 /// A quarter of the smallest segment, less what frame, time and count of a transaction take.
 const SURELY_FITS: usize = 256 - 16 - 12 - 7;
 const LARGEST_CHANGE: usize = 57;
+/// What a prepare has more than a transaction: owner, and an ID with its length.
+const LARGEST_HEAD: usize = 8 + 4 + 6 * (XIDS as usize - 1);
 
 /// A script as one line per call.
 pub fn print(script: &[Operation]) -> String {

@@ -1,5 +1,6 @@
 //! What stores and models are compared by: answers of calls and recorded states.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -35,6 +36,25 @@ pub fn pool() -> &'static [Vec<u8>] {
     &POOL
 }
 
+/// The names of the bookmarks that tests set.
+pub const BOOKMARKS: u8 = 3;
+
+pub fn bookmark_name(number: u8) -> &'static [u8] {
+    [&b"place"[..], b"", b"other"][usize::from(number) % 3]
+}
+
+/// A value of 0 to 12 bytes.
+pub fn bookmark_value(number: u8) -> Vec<u8> {
+    vec![number; usize::from(number % 13)]
+}
+
+/// The IDs that tests prepare transactions under.
+pub const XIDS: u8 = 4;
+
+pub fn xid(number: u8) -> Vec<u8> {
+    vec![b'a' + number; usize::from(number) * 6]
+}
+
 /// What a call answers, for comparing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -52,6 +72,10 @@ pub enum Answer {
     Truth(bool),
     Count(u64),
     Done,
+    /// Whether there was a prepared transaction to be resolved.
+    Resolved(bool),
+    /// One with this ID is prepared already.
+    Exists,
     Rejected,
     /// There was no space for it; nothing was done.
     NoSpace,
@@ -65,18 +89,60 @@ type RecordedCache = ((Vec<u8>, Namespace), u64, Vec<(Vec<u8>, u64)>);
 /// A recorded state that stores and models can be compared by: every cache that exists, and every
 /// pattern that was set, with its capacity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded(Vec<RecordedCache>, Vec<(Vec<u8>, u64)>);
+pub struct Recorded(Vec<RecordedCache>, Vec<(Vec<u8>, u64)>, Beside);
+
+/// What is recorded beside IDs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    pub bookmarks: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Transactions in doubt with their owners. Their order is that of their times, which a model
+    /// does not know.
+    pub in_doubt: BTreeMap<Vec<u8>, u64>,
+}
+
+impl Beside {
+    fn of_store(store: &Store) -> Beside {
+        let names = (0..BOOKMARKS).map(bookmark_name);
+        let value = |name: &'static [u8]| Some((name.to_vec(), store.bookmark(name)?));
+        let in_doubt = store.prepared();
+        let in_doubt = in_doubt
+            .iter()
+            .map(|one| (one.id().to_vec(), one.owner().0));
+        Beside {
+            bookmarks: names.filter_map(value).collect(),
+            in_doubt: in_doubt.collect(),
+        }
+    }
+}
+
+/// What is pending in a store in which no claims were made since it was opened: cache, ID and
+/// owner.
+pub fn pending(store: &Store) -> Vec<(usize, u8, u64)> {
+    let mut pending = Vec::new();
+    for (at, (namespace, address)) in CACHES.iter().enumerate() {
+        let Ok(cache) = store.cache_in(*namespace, address) else {
+            continue;
+        };
+        for (id, bytes) in (0..).zip(pool()) {
+            if let State::Pending(owner) = cache.state(bytes) {
+                pending.push((at, id, owner.0));
+            }
+        }
+    }
+    pending
+}
 
 impl Recorded {
     pub fn new(
         caches: impl Iterator<Item = RecordedCache>,
         patterns: impl Iterator<Item = (Vec<u8>, u64)>,
+        beside: Beside,
     ) -> Recorded {
         let mut caches: Vec<_> = caches.collect();
         caches.sort_by(|one, other| one.0.cmp(&other.0));
         let mut patterns: Vec<_> = patterns.collect();
         patterns.sort_unstable();
-        Recorded(caches, patterns)
+        Recorded(caches, patterns, beside)
     }
 
     /// The recorded state of a store: all of it must be reachable through `caches`.
@@ -93,7 +159,7 @@ impl Recorded {
         let patterns = store.configured().into_iter();
         let patterns = patterns
             .map(|(text, settings)| (text.0.to_vec(), settings.id_cache_size.unwrap_or(u64::MAX)));
-        Recorded::new(caches, patterns)
+        Recorded::new(caches, patterns, Beside::of_store(store))
     }
 
     pub fn fingerprint(&self) -> u64 {
@@ -114,6 +180,16 @@ impl Recorded {
         }
         for (text, capacity) in &self.1 {
             hash = mix(hash_bytes(hash, text) ^ capacity);
+        }
+        let Beside {
+            bookmarks,
+            in_doubt,
+        } = &self.2;
+        for (name, value) in bookmarks {
+            hash = mix(hash_bytes(hash_bytes(hash, name), value));
+        }
+        for (xid, owner) in in_doubt {
+            hash = mix(hash_bytes(!hash, xid) ^ owner);
         }
         mix(hash)
     }
@@ -142,6 +218,14 @@ impl fmt::Display for Recorded {
         }
         for (text, capacity) in &self.1 {
             writeln!(formatter, "    {} is {capacity}", text.escape_ascii())?;
+        }
+        for (name, value) in &self.2.bookmarks {
+            let (name, value) = (name.escape_ascii(), value.escape_ascii());
+            writeln!(formatter, "    bookmark \"{name}\" = \"{value}\"")?;
+        }
+        for (xid, owner) in &self.2.in_doubt {
+            let xid = xid.escape_ascii();
+            writeln!(formatter, "    in doubt \"{xid}\" of {owner}")?;
         }
         Ok(())
     }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use idjournal::{
     AddressSettings, Cache, Confirmed, Error, OnDuplicate, Outcome, Owner, Receipt, Reservation,
-    Reserve, Result, Seen, State, Store, Transaction,
+    Reserve, Resolved, Result, Seen, State, Store, Transaction,
 };
 
 use super::CountingClock;
 use super::operation::Operation;
-use super::recorded::{Answer, CACHES, PATTERNS, pool};
+use super::recorded::{Answer, CACHES, PATTERNS, bookmark_name, bookmark_value, pool, xid};
 
 type Waiter = Box<dyn FnOnce(bool) -> Result<()> + Send>;
 /// Opens the store again, with this capacity for new caches.
@@ -154,6 +154,27 @@ impl Runner {
                 self.transactions.swap_remove(which % open).rollback();
                 Answer::Done
             }
+            Operation::TransactionBookmark { which, name, value } if open > 0 => {
+                let transaction = &mut self.transactions[which % open];
+                let set = transaction.bookmark(bookmark_name(name), bookmark_value(value));
+                of_result(set.map(|()| Answer::Done))
+            }
+            Operation::Prepare { which, id } if open > 0 => {
+                let transaction = self.transactions.swap_remove(which % open);
+                self.hold(transaction.prepare(xid(id)), |_| Answer::Done)
+            }
+            Operation::Resolve { id, is_commit } => {
+                let receipt = match is_commit {
+                    true => self.store().commit_prepared(xid(id)),
+                    false => self.store().roll_back_prepared(xid(id)),
+                };
+                self.hold(receipt, |one| Answer::Resolved(*one == Resolved::Done))
+            }
+            Operation::SetBookmark { name, value } => {
+                let (name, value) = (bookmark_name(name), bookmark_value(value));
+                let receipt = self.store().set_bookmark(name, value);
+                self.hold(receipt, |()| Answer::Done)
+            }
             Operation::Remove { cache, id } => {
                 let receipt = self.caches[cache].remove(bytes(id));
                 self.hold(receipt, |was_there| Answer::Truth(*was_there))
@@ -284,6 +305,7 @@ fn failed(error: &Error) -> Answer {
     match error {
         Error::Rejected { .. } => Answer::Rejected,
         Error::Limit { .. } => Answer::TooLarge,
+        Error::TransactionExists { .. } => Answer::Exists,
         Error::NoSpace { .. } => Answer::NoSpace,
         other => Answer::Failed(chain(other)),
     }

@@ -53,14 +53,13 @@ fn every_kind(directory: &Path) {
     let bookmark = [&[13][..], &word(4), b"mark", &word(2), b"\x1b!"].concat();
     put(9, 0, &[time, &word(3), &add, &remove, &bookmark]);
     let open = [&[2][..], address, &long(0), &[3], b"val", &word(2), b"p1"].concat();
+    let again = [&[1][..], address, &long(1), &word(2), b"p2"].concat();
     for transaction in [b"tx-a", b"tx-b"] {
-        put(
-            10,
-            0,
-            &[time, &long(9), &word(4), &word(1), transaction, &open],
-        );
+        let head = [&word(4)[..], &word(2), transaction].concat();
+        put(10, 0, &[time, &long(9), &head, &open, &again]);
     }
-    put(11, 0, &[time, &word(4), &word(1), b"tx-a", &long(6)]);
+    let given = [long(6), long(0)].concat();
+    put(11, 0, &[time, &word(4), &word(2), b"tx-a", &given]);
     put(12, 0, &[time, &word(4), b"tx-b"]);
     put(13, 0, &[time, &word(5), b"place", b"17"]);
     put(6, 0, &[address, &long(5), time]);
@@ -95,14 +94,17 @@ transaction ---e - - 3 changes T
 add client/orders 5 t1
 remove client/orders 1
 bookmark mark = 0x1b21
-prepare ---e - - tx-a of owner 9, 1 changes T
+prepare ---e - - tx-a of owner 9, 2 changes T
 add client/orders - p1
 value val
-prepare ---e - - tx-b of owner 9, 1 changes T
+add client/orders - p2, removed again
+prepare ---e - - tx-b of owner 9, 2 changes T
 add client/orders - p1
 value val
-commit ---e - - tx-a, 1 ordinals T
+add client/orders - p2, removed again
+commit ---e - - tx-a, 2 ordinals T
 add 6
+add -
 roll back ---e - - tx-b T
 bookmark ---e - - place T
 value 17
@@ -158,7 +160,7 @@ fn every_kind_is_shown_as_json() {
         (4, "carried", "true"),
         (6, "old_ordinal", "3"),
         (8, "owner", "9"),
-        (10, "ordinals", "[6]"),
+        (10, "ordinals", "[6,0]"),
         (11, "transaction", "\"tx-b\""),
         (12, "name", "\"place\""),
         (13, "floor", "5"),
@@ -185,6 +187,10 @@ fn every_kind_is_shown_as_json() {
         );
     }
     assert_eq!(records[7]["elements"][2]["value_hex"], "1b21");
+    let prepared = &records[8]["elements"];
+    assert_eq!(prepared[0]["removed_again"], serde_json::Value::Null);
+    assert_eq!(prepared[1]["removed_again"], true);
+    assert_eq!(prepared[1]["ordinal"], serde_json::Value::Null);
     assert_eq!(dump(&["verify"], &place.path()).status, 0);
     let stats = dump(&["stats", "--json"], &place.path()).json();
     let total = stats.last().unwrap();

@@ -3,7 +3,7 @@
 //! Bytes of callers stand in a field of their name if all are printable ASCII, else as hex in one
 //! whose name ends in `_hex`.
 
-use idjournal::inspect::{Dropped, Element, Item, Record};
+use idjournal::inspect::{Dropped, Element, Item, PREPARED_HOLE, Record};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::records::{Shown, namespace_name, place};
@@ -231,7 +231,11 @@ impl Serialize for JsonElement<'_> {
             } => {
                 map.serialize_entry("kind", "add")?;
                 self.record.address(&mut map, *address)?;
-                map.serialize_entry("ordinal", &ordinal.0)?;
+                match self.record.item.decoded.record {
+                    Record::Prepare { .. } if *ordinal != PREPARED_HOLE => {}
+                    Record::Prepare { .. } => map.serialize_entry("removed_again", &true)?,
+                    _ => map.serialize_entry("ordinal", &ordinal.0)?,
+                }
                 bytes(&mut map, ID, id)?;
                 value(&mut map, *bytes_of_value)?;
             }

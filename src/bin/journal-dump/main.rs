@@ -4,6 +4,7 @@
 //! 2 it could not be told.
 
 mod arguments;
+mod element;
 mod failure;
 mod json;
 mod line;

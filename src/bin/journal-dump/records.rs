@@ -7,6 +7,7 @@ use idjournal::inspect::{Definition, Dropped, Element, Finding, Inspection, Item
 use idjournal::{Ordinal, Ticks};
 
 use crate::arguments::Arguments;
+use crate::element;
 use crate::failure::Failure;
 use crate::json::JsonRecord;
 use crate::line::Line;
@@ -18,10 +19,10 @@ const SEGMENT_WIDTH: usize = 8;
 const OFFSET_WIDTH: usize = 9;
 const KIND: usize = SEGMENT_WIDTH + 1 + OFFSET_WIDTH + 1;
 const FLAGS: usize = KIND + 15;
-const ADDRESS: usize = FLAGS + 6;
+pub(crate) const ADDRESS: usize = FLAGS + 6;
 const ORDINAL: usize = ADDRESS + 28;
 const ORDINAL_WIDTH: usize = 10;
-const ID: usize = ORDINAL + ORDINAL_WIDTH + 1;
+pub(crate) const ID: usize = ORDINAL + ORDINAL_WIDTH + 1;
 const TIME: usize = ID + 42;
 
 /// Which records are shown, and with which names.
@@ -163,7 +164,7 @@ fn record(
     more(line, shown, &decoded.record, output)
 }
 
-fn ordinal(line: &mut Line, ordinal: Option<Ordinal>) {
+pub(crate) fn ordinal(line: &mut Line, ordinal: Option<Ordinal>) {
     line.column(ORDINAL);
     match ordinal {
         Some(ordinal) => line.right(ordinal.0, ORDINAL_WIDTH),
@@ -207,7 +208,7 @@ pub(crate) fn place(record: &Record<'_>) -> Common {
     }
 }
 
-fn address(line: &mut Line, names: &Names, number: u32) {
+pub(crate) fn address(line: &mut Line, names: &Names, number: u32) {
     match names.get(number) {
         Some((namespace, bytes)) => name(line, namespace, bytes),
         None => {
@@ -336,8 +337,9 @@ fn more(
             output.line(line)
         }
         Record::Transaction { elements, .. } | Record::Prepare { elements, .. } => {
+            let is_prepared = matches!(record, Record::Prepare { .. });
             for element in (*elements).filter(|element| shown.has_element(element)) {
-                self::element(line, shown.names, &element);
+                element::put(line, shown.names, &element, is_prepared);
                 output.line(line)?;
                 if let Element::Add { value: bytes, .. } = element {
                     value(line, bytes, output)?;
@@ -348,7 +350,7 @@ fn more(
         Record::Commit { ordinals, .. } => {
             for given in *ordinals {
                 below(line, "add");
-                ordinal(line, Some(given));
+                ordinal(line, Some(given).filter(|given| given.0 > 0));
                 output.line(line)?;
             }
             Ok(())
@@ -357,42 +359,7 @@ fn more(
     }
 }
 
-fn below(line: &mut Line, what: &str) {
+pub(crate) fn below(line: &mut Line, what: &str) {
     line.spaces(KIND + 2);
     line.text(what);
-}
-
-fn element(line: &mut Line, names: &Names, element: &Element<'_>) {
-    match element {
-        Element::Add {
-            address: number,
-            ordinal: given,
-            id,
-            ..
-        } => {
-            below(line, "add");
-            line.column(ADDRESS);
-            address(line, names, *number);
-            ordinal(line, Some(*given).filter(|given| given.0 > 0));
-            line.column(ID);
-            line.bytes(id);
-        }
-        Element::Remove {
-            address: number,
-            ordinal: removed,
-        } => {
-            below(line, "remove");
-            line.column(ADDRESS);
-            address(line, names, *number);
-            ordinal(line, Some(*removed));
-        }
-        Element::Bookmark { name, value } => {
-            below(line, "bookmark");
-            line.column(ID);
-            line.bytes(name);
-            line.text(" = ");
-            line.bytes(value);
-        }
-        _ => below(line, "unknown"),
-    }
 }

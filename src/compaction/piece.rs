@@ -1,0 +1,170 @@
+//! What a record may have left to be carried, in pieces that are dealt with one by one.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::ids::{Ordinal, Position};
+#[cfg(idjournal_mutants)]
+use crate::mutant::{self, Mutant};
+use crate::record::{Element, Elements, Record};
+
+/// How many later copies there are of records that are still there themselves.
+pub(super) type Copies = HashMap<(u32, Ordinal), u32>;
+
+/// What may have to be carried.
+pub(super) enum Piece {
+    Adds {
+        address: u32,
+        ordinals: VecDeque<Ordinal>,
+    },
+    #[cfg(idjournal_mutants)]
+    Dead {
+        address: u32,
+        ordinal: Ordinal,
+        id: Box<[u8]>,
+    },
+    Definition {
+        address: u32,
+    },
+    Bookmark {
+        name: Box<[u8]>,
+    },
+    Prepare(Prepare),
+    Settings {
+        pattern: Box<[u8]>,
+    },
+    /// What ended adds whose copies may lie behind the record that says so.
+    Removes(Vec<(u32, Ordinal)>),
+}
+
+/// A prepare, and what it leaves if it was committed since.
+pub(super) struct Prepare {
+    pub(super) transaction: Box<[u8]>,
+    pub(super) position: Position,
+    /// The addresses of its adds, in order.
+    adds: Vec<u32>,
+    removes: Vec<(u32, Ordinal)>,
+    bookmarks: Vec<Box<[u8]>>,
+}
+
+impl Prepare {
+    fn new(transaction: &[u8], position: Position, elements: &Elements<'_>) -> Prepare {
+        let mut prepare = Prepare {
+            transaction: Box::from(transaction),
+            position,
+            adds: Vec::new(),
+            removes: Vec::new(),
+            bookmarks: Vec::new(),
+        };
+        for element in *elements {
+            match element {
+                Element::Add { address, .. } => prepare.adds.push(address),
+                Element::Remove { address, ordinal } => prepare.removes.push((address, ordinal)),
+                Element::Bookmark { name, .. } => prepare.bookmarks.push(Box::from(name)),
+            }
+        }
+        prepare
+    }
+
+    /// Its pieces, now that its adds were given these places; 0 is none.
+    pub(super) fn committed(self, given: &[Ordinal], copies: &mut Copies) -> VecDeque<Piece> {
+        let mut pieces = VecDeque::new();
+        for (address, ordinal) in self.adds.into_iter().zip(given) {
+            if *ordinal != Ordinal(0) {
+                note_add(&mut pieces, copies, address, *ordinal);
+            }
+        }
+        let bookmarks = self.bookmarks.into_iter();
+        pieces.extend(bookmarks.map(|name| Piece::Bookmark { name }));
+        if !self.removes.is_empty() {
+            pieces.push_back(Piece::Removes(self.removes));
+        }
+        pieces
+    }
+}
+
+/// Notes what of `record` may have to be carried.
+pub(super) fn note_pieces(
+    pieces: &mut VecDeque<Piece>,
+    copies: &mut Copies,
+    record: &Record<'_>,
+    position: Position,
+) {
+    match record {
+        Record::Add(add) | Record::Renew { add, .. } => {
+            #[cfg(idjournal_mutants)]
+            if mutant::is(Mutant::LiveIfTheIdIsHeld) {
+                pieces.push_back(Piece::Dead {
+                    address: add.address,
+                    ordinal: add.ordinal,
+                    id: Box::from(add.id),
+                });
+            }
+            note_add(pieces, copies, add.address, add.ordinal);
+        }
+        Record::Definition(definition) => {
+            let address = definition.address;
+            pieces.push_back(Piece::Definition { address });
+        }
+        Record::Bookmark { name, .. } => {
+            let name = Box::from(*name);
+            pieces.push_back(Piece::Bookmark { name });
+        }
+        Record::Prepare {
+            transaction,
+            elements,
+            ..
+        } => {
+            let prepare = Prepare::new(transaction, position, elements);
+            pieces.push_back(Piece::Prepare(prepare));
+        }
+        Record::Settings { pattern, .. } => {
+            let pattern = Box::from(*pattern);
+            pieces.push_back(Piece::Settings { pattern });
+        }
+        Record::Transaction { elements, .. } => {
+            for element in *elements {
+                match element {
+                    Element::Add {
+                        address, ordinal, ..
+                    } => {
+                        note_add(pieces, copies, address, ordinal);
+                    }
+                    Element::Bookmark { name, .. } => {
+                        let name = Box::from(name);
+                        pieces.push_back(Piece::Bookmark { name });
+                    }
+                    Element::Remove { .. } => {}
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Notes an add, with those of the same address before it.
+fn note_add(pieces: &mut VecDeque<Piece>, copies: &mut Copies, number: u32, ordinal: Ordinal) {
+    if !copies.is_empty() && has_copy(copies, (number, ordinal)) {
+        return;
+    }
+    match pieces.back_mut() {
+        Some(Piece::Adds { address, ordinals }) if *address == number => {
+            ordinals.push_back(ordinal);
+        }
+        _ => pieces.push_back(Piece::Adds {
+            address: number,
+            ordinals: VecDeque::from([ordinal]),
+        }),
+    }
+}
+
+/// Takes one copy off those that a record has later on; whether there was one.
+fn has_copy(copies: &mut Copies, key: (u32, Ordinal)) -> bool {
+    let Some(count) = copies.get_mut(&key) else {
+        return false;
+    };
+    *count = count.saturating_sub(1);
+    if *count == 0 {
+        copies.remove(&key);
+    }
+    true
+}
