@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use idjournal::{
     Cache, Clock, Confirmed, Error, MemoryStorage, OnDuplicate, Options, Outcome, Owner,
-    Reservation, Reserve, Settled, Store,
+    Reservation, Reserve, Resolved, Settled, Store,
 };
 
 use support::gated::{Counted, Gated, assert_alone, block_on, poll};
@@ -122,6 +122,40 @@ fn each_end_of_a_transaction_wakes_who_waits_for_its_ids() {
             waits.into_iter().for_each(assert_woken);
         }
         assert_eq!(orders.len(), 2);
+    }
+}
+
+#[test]
+fn the_end_of_a_prepared_transaction_wakes_who_waits_for_its_ids_also_after_a_restart() {
+    for is_committed in [false, true] {
+        for is_reopened in [false, true] {
+            let storage = MemoryStorage::new();
+            let store = open(storage.clone(), options().0).unwrap();
+            let orders = store.cache("orders").unwrap();
+            let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
+            assert_eq!(batch.add(&orders, "a").unwrap(), Outcome::Added);
+            let before = waiting(&orders, "a");
+            let prepared = batch.prepare("xid").wait().unwrap();
+            let (store, prepared) = match is_reopened {
+                false => (store, prepared),
+                true => {
+                    drop((before, prepared, orders));
+                    store.close().unwrap();
+                    let store = open(storage, options().0).unwrap();
+                    let prepared = store.find_prepared("xid").unwrap();
+                    (store, prepared)
+                }
+            };
+            let orders = store.cache("orders").unwrap();
+            let waits = waiting(&orders, "a");
+            assert!(!orders.settled("a").wait(SHORT).unwrap());
+            match is_committed {
+                true => assert_eq!(prepared.commit().wait().unwrap(), Resolved::Done),
+                false => assert_eq!(prepared.roll_back().wait().unwrap(), Resolved::Done),
+            }
+            assert_woken(waits);
+            assert_eq!(orders.contains("a").unwrap(), is_committed);
+        }
     }
 }
 

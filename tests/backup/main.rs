@@ -15,7 +15,9 @@ mod support;
 
 use common::simulated::{CallKind, Effect, Fault, SimulatedDisk};
 use idjournal::inspect::Inspection;
-use idjournal::{Error, MemoryStorage, Options, Outcome, Storage, Store};
+use idjournal::{
+    Error, MemoryStorage, OnDuplicate, Options, Outcome, Owner, Resolved, State, Storage, Store,
+};
 
 use support::{answers, assert_same, commit, files, open, small, uuid};
 
@@ -80,10 +82,21 @@ fn a_backup_is_the_store_as_it_is_and_both_go_on() {
         let (storage, copy) = (MemoryStorage::new(), MemoryStorage::new());
         let store = open(storage.clone(), small(2048).keeper(keeper)).unwrap();
         fill(&store);
+        store.set_bookmark("file", [7]).wait().unwrap();
+        let orders = store.cache("orders").unwrap();
+        let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
+        assert_eq!(batch.add(&orders, "in doubt").unwrap(), Outcome::Added);
+        drop(batch.prepare("xid").wait().unwrap());
         let known = answers(&store);
         store.backup_on(copy.clone()).unwrap();
         assert_eq!(answers(&store), known);
         let copied = assert_copy(&copy, &known);
+        assert_eq!(copied.bookmark("file"), Some(vec![7]));
+        let copied_orders = copied.cache("orders").unwrap();
+        assert_eq!(copied_orders.state("in doubt"), State::Pending(Owner(7)));
+        let prepared = copied.find_prepared("xid").unwrap();
+        assert_eq!(prepared.roll_back().wait().unwrap(), Resolved::Done);
+        assert!(store.find_prepared("xid").is_some(), "each has its own");
         // From here on they are two stores.
         for (one, id) in [(&store, "here"), (&copied, "there")] {
             let orders = one.cache("orders").unwrap();
