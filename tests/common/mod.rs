@@ -18,6 +18,7 @@ mod crash_check;
 pub mod crash_geometry;
 mod crash_life;
 mod crash_plan;
+pub mod deaths;
 mod disk_calls;
 pub mod failing;
 pub mod generator;

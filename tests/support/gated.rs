@@ -35,6 +35,11 @@ impl Gated {
         self.gate.1.notify_all();
     }
 
+    /// What is behind the gate.
+    pub(crate) fn inner(&self) -> &MemoryStorage {
+        &self.inner
+    }
+
     /// From now on syncs wait.
     pub(crate) fn shut(&self) {
         self.change(|gate| gate.is_shut = true);

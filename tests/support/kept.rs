@@ -38,7 +38,8 @@ impl Kept {
     pub(crate) fn killed(&self) -> Kept {
         match self {
             Kept::Directory(directory, writes) => {
-                let copy = tempfile::tempdir().unwrap();
+                // Beside it, so on the same file system.
+                let copy = tempfile::tempdir_in(directory.path().parent().unwrap()).unwrap();
                 for file in fs::read_dir(directory.path()).unwrap() {
                     let file = file.unwrap();
                     fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();

@@ -8,8 +8,10 @@
 
 pub(crate) mod encoder;
 pub(crate) mod gated;
+pub(crate) mod home;
 pub(crate) mod kept;
 pub(crate) mod limited;
+pub(crate) mod rows;
 pub(crate) mod watched;
 
 use std::collections::BTreeMap;
