@@ -116,12 +116,18 @@ fn c7_what_is_set_for_a_cache_stays_when_other_things_are_set() {
         let settings = AddressSettings::default().id_cache_size(7);
         home.store().configure("#", settings).wait().unwrap();
         home.cache("other").set_capacity(5).wait().unwrap();
+        let place = b"segment 7, offset 900".to_vec();
+        home.store()
+            .set_bookmark("messages", &place)
+            .wait()
+            .unwrap();
         let assert_set = |home: &Home| {
             let orders = home.orders();
             assert_eq!((orders.capacity(), orders.max_age()), (30, Some(age)));
             let other = home.cache("other");
             assert_eq!((other.capacity(), other.max_age()), (5, None));
             assert_eq!(home.cache("new").capacity(), 7);
+            assert_eq!(home.store().bookmark("messages"), Some(place.clone()));
         };
         assert_set(home);
         if home.is_stored() {

@@ -75,6 +75,11 @@ fn r31_replay_ends_where_the_records_end() {
         for life in 0..8_u64 {
             fill(&home.orders(), life * 37..(life + 1) * 37);
             fill(&home.cache("slow"), [life]);
+            // Up to where each part of the messages was read, in order with the IDs around it.
+            for part in ["part-0", "part-1"] {
+                let place = format!("{part} at {life}");
+                home.store().set_bookmark(part, place).wait().unwrap();
+            }
             let right = (ids(&home.orders()), home.orders().stats().last_ordinal);
             match life % 2 {
                 0 => home.reopen(),
@@ -83,6 +88,10 @@ fn r31_replay_ends_where_the_records_end() {
             let found = (ids(&home.orders()), home.orders().stats().last_ordinal);
             assert_eq!(found, right);
             assert_eq!(numbers(&home.cache("slow")), Vec::from_iter(0..=life));
+            for part in ["part-0", "part-1"] {
+                let place = home.store().bookmark(part).unwrap();
+                assert_eq!(place, format!("{part} at {life}").into_bytes());
+            }
         }
         assert!(home.store().recovery().segments[0].number.0 > 4);
         home.store().close().unwrap();
