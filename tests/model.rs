@@ -122,6 +122,12 @@ fn run(seed: u64, script: &[Operation], coverage: &Coverage) -> Result<(), (usiz
                 let text = format!("pending {from_store:?}, in the model {from_model:?}");
                 return Err((at, text));
             }
+            let opened = Recorded::of_opened(runner.store());
+            let expected = model.recorded_with_values();
+            if opened.fingerprint() != expected.fingerprint() {
+                let text = format!("the store has opened with\n{opened}  the model\n{expected}");
+                return Err((at, text));
+            }
         }
         let store = Recorded::of_store(runner.store());
         if store.fingerprint() != model.fingerprint() {
@@ -196,6 +202,7 @@ fn check(seed: u64, coverage: &Coverage) -> Result<(), String> {
         configures: true,
         leases: true,
         prepares: Generator::of_part(seed, 4).per_cent(60),
+        ages: Generator::of_part(seed, 6).per_cent(40),
     };
     let mut script: Vec<_> = (0..OPERATIONS)
         .map(|_| Operation::generate(&mut generator, &profile))

@@ -20,10 +20,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::crash::Run;
 use common::crash_geometry::Geometry;
 use common::number_from;
+use common::passed::holes_of_carrying;
 use common::space::{
     DEATHS_SLOTS_OVER, Most, SLOTS_OVER, TRANSACTION_IDS, WRITES, deaths, deaths_while_carrying,
     newest_lost_on_a_full_disk, slow_beside_fast,
 };
+use common::time::ticks_too_long;
 use idjournal::mutant::{Mutant, choose};
 
 /// What catches a bug.
@@ -39,6 +41,8 @@ enum By {
     Reuse(u64),
     /// The crash loop with prepared transactions and bookmarks in every life.
     Beside(u64),
+    /// The crash loop with ages, renewals, values and a clock that jumps in every life.
+    Aging(u64),
     /// The adversary of space and pace.
     Pace,
     /// The thousand deaths.
@@ -47,9 +51,13 @@ enum By {
     Lost(bool),
     /// The deaths while a transaction is carried forward.
     Carrying,
+    /// An ID looked at to the tick.
+    Tick,
+    /// Kills while carrying passes over what has expired.
+    Passed,
 }
 
-use By::{Beside, Carrying, Deaths, Failing, Loop, Lost, Pace, Reuse, Rot};
+use By::{Aging, Beside, Carrying, Deaths, Failing, Loop, Lost, Pace, Passed, Reuse, Rot, Tick};
 use Mutant::*;
 
 const MUTANTS: &[(Mutant, By)] = &[
@@ -112,15 +120,22 @@ const MUTANTS: &[(Mutant, By)] = &[
     (PreparedRemoveNotCarried, Beside(400_000)),
     (BookmarkOutOfOrder, Beside(60_000)),
     (EndedNameNotCarried, Beside(200_000)),
+    (FloorNotCarried, Passed),
+    (AgeRevives, Aging(60_000)),
+    (RenewIsNoBase, Aging(60_000)),
+    (ValueNotCarried, Aging(60_000)),
+    (ExpiresATickLate, Tick),
 ];
 
 /// How many states it took until the bug was caught, and by what words.
 fn hunt(number: u32, by: By) -> Result<(u64, String), u64> {
     choose(number);
     let most = match by {
-        Loop(most) | Failing(most) | Rot(most) | Reuse(most) | Beside(most) => most,
+        Loop(most) | Failing(most) | Rot(most) | Reuse(most) | Beside(most) | Aging(most) => most,
         Pace => return space(5_000, || slow_beside_fast(5_000), (SLOTS_OVER, WRITES)),
         Carrying => return carrying(),
+        Tick => return tick(),
+        Passed => return passed(),
         Lost(is_reopened) => return lost(is_reopened),
         Deaths => return space(1_000, || deaths(1_000, 4), (DEATHS_SLOTS_OVER, u64::MAX)),
     };
@@ -170,10 +185,28 @@ fn carrying() -> Result<(u64, String), u64> {
     }
 }
 
+/// What the bug does to an ID that has just reached its age.
+fn tick() -> Result<(u64, String), u64> {
+    match ticks_too_long() {
+        Ok(0) => Err(10),
+        other => Ok((10, format!("{other:?} ticks too long"))),
+    }
+}
+
+/// What the bug does to what carrying passes over.
+fn passed() -> Result<(u64, String), u64> {
+    match catch_unwind(AssertUnwindSafe(holes_of_carrying)) {
+        Ok(Ok((kills, 0))) => Err(kills),
+        Ok(Ok((kills, holes))) => Ok((kills, format!("{holes} times no suffix"))),
+        other => Ok((0, format!("{:?}", other.map_err(|_| "panicked")))),
+    }
+}
+
 /// The geometry that catches it.
 fn geometry(seed: u64, by: By) -> Geometry {
     let mut any = Geometry::of(seed);
     any.profile.prepares = matches!(by, Beside(_));
+    any.profile.ages = matches!(by, Aging(_));
     match by {
         Failing(_) => Geometry {
             faults: 100,
@@ -216,11 +249,14 @@ fn no_bug_no_catch() {
         Rot(CONTROL),
         Reuse(CONTROL),
         Beside(CONTROL),
+        Aging(CONTROL),
         Pace,
         Deaths,
         Lost(false),
         Lost(true),
         Carrying,
+        Tick,
+        Passed,
     ] {
         if let Ok((states, why)) = hunt(0, by) {
             // The hook of the other test would swallow the text of a panic.

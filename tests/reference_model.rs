@@ -57,7 +57,7 @@ fn capacity_0_accepts_everything_and_claims_nothing() {
     assert_eq!(model.add(0, 0), Answer::Added);
     assert_eq!(model.reserve(0, 0, 1, None), Answer::Reserved);
     assert_eq!(model.reserve(0, 0, 2, None), Answer::Reserved);
-    assert_eq!(model.confirm(0), Answer::Recorded);
+    assert_eq!(model.confirm(0, 0), Answer::Recorded);
     assert_eq!(model.length(0), 0);
     assert_eq!(model.drop_address(0), Answer::Truth(false));
 }
@@ -69,7 +69,7 @@ fn a_claim_is_pending_until_it_is_confirmed_or_released() {
     assert_eq!(model.add(0, 0), Answer::Pending(7));
     assert_eq!(model.remove(0, 0), Answer::Truth(false));
     assert_eq!(model.clear(0), Answer::Count(0));
-    assert_eq!(model.confirm(0), Answer::Recorded);
+    assert_eq!(model.confirm(0, 0), Answer::Recorded);
     assert_eq!(model.add(0, 0), Answer::Duplicate(3));
     assert_eq!(model.reserve(0, 1, 7, None), Answer::Reserved);
     assert_eq!(model.release(0), Answer::Done);
@@ -121,7 +121,7 @@ fn a_drop_takes_both_namespaces_and_leaves_claims() {
         (model.length(0), model.capacity(1), model.length(2)),
         (0, 2, 1)
     );
-    assert_eq!(model.confirm(0), Answer::Recorded);
+    assert_eq!(model.confirm(0, 0), Answer::Recorded);
     assert_eq!(model.state(1, 1), Answer::Duplicate(2));
 }
 
@@ -151,7 +151,7 @@ fn a_claim_whose_lease_is_over_is_its_holders_until_somebody_takes_the_id() {
         let take_up = ClaimCall::TakeUp { cache, id, owner };
         assert_eq!(take_up.run_on(&mut model), Answer::Truth(is_held));
     }
-    assert_eq!(model.confirm(0), Answer::LeaseLost);
-    assert_eq!(model.confirm(0), Answer::Recorded);
+    assert_eq!(model.confirm(0, 0), Answer::LeaseLost);
+    assert_eq!(model.confirm(0, 0), Answer::Recorded);
     assert_eq!(model.contains(0, 0), Answer::Truth(true));
 }

@@ -8,6 +8,7 @@
 
 mod common;
 
+use common::passed::holes_of_carrying;
 use common::space::{
     DEATHS_SLOTS_OVER, SLOTS_OVER, TRANSACTION_IDS, WRITES, deaths, deaths_while_carrying,
     newest_lost_on_a_full_disk, slow_beside_fast,
@@ -40,4 +41,11 @@ fn f26_the_newest_segment_is_missed_also_where_no_next_one_names_it() {
         assert!(refusals > 5, "{is_reopened}: {refusals} refusals");
         assert_eq!(undone, 0);
     }
+}
+
+#[test]
+fn f53_a_death_while_expired_ids_are_passed_over_leaves_the_newest() {
+    let (kills, holes) = holes_of_carrying().unwrap();
+    assert_eq!(holes, 0, "of {kills}");
+    assert!(kills > 200, "{kills}");
 }

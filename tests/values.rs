@@ -215,3 +215,24 @@ fn on_a_full_disk_every_claim_is_confirmed_with_the_longest_value() {
         }
     }
 }
+
+#[test]
+fn what_a_claim_sets_aside_is_given_back_whole_with_or_without_a_value() {
+    let store = open(MemoryStorage::new(), small(4 << 20)).unwrap();
+    let orders = store.cache("orders").unwrap();
+    let reserved = (0..10_000).map(|number| match orders.reserve(uuid(number)).unwrap() {
+        Reserve::Reserved(claim) => claim,
+        other => panic!("{other:?}"),
+    });
+    let claims: Vec<_> = reserved.collect();
+    // A definition, and an add with the longest value.
+    assert_eq!(store.stats().claimed_bytes, 10_000 * (80 + 328));
+    for (number, claim) in claims.into_iter().enumerate() {
+        let value = of_length(number % 256);
+        assert_eq!(
+            claim.confirm_with(value).wait().unwrap(),
+            Confirmed::Recorded
+        );
+    }
+    assert_eq!(store.stats().claimed_bytes, 0);
+}

@@ -32,6 +32,8 @@ fuzz_target!(|script: Script| {
 struct Run {
     options: Arc<dyn Fn() -> Options + Send + Sync>,
     clock: Arc<CountingClock>,
+    /// So early that a store stands at its newest time, where no expiry hides in which state it is.
+    early: Arc<CountingClock>,
     sector_bytes: usize,
     settings: u64,
     is_manual: bool,
@@ -59,6 +61,7 @@ impl Run {
         Run {
             options: Arc::new(options),
             clock: its_clock,
+            early: Arc::new(CountingClock::early()),
             sector_bytes: [128, 256, 512][usize::from(script.sector % 3)],
             settings,
             is_manual: script.is_manual,
@@ -77,6 +80,7 @@ impl Run {
             self.models
                 .iter_mut()
                 .for_each(|model| model.reopen(self.settings));
+            self.look(&disk.snapshot());
             if let Some(planned) = &life.fault {
                 disk.fail(planned.fault());
             }
@@ -103,21 +107,35 @@ impl Run {
     fn open(&mut self, disk: &SimulatedDisk) -> Store {
         let store = Store::open_on(disk.clone(), (self.options)(), &mut |_| {});
         let store = store.unwrap_or_else(|error| panic!("refused: {}", chain(&error)));
-        self.settle_on(&Recorded::of_store(&store));
+        self.settle_on(&store, self.clock.step_of(&store));
         store
     }
 
-    fn settle_on(&mut self, found: &Recorded) {
+    /// In which of the states it is.
+    fn look(&mut self, disk: &SimulatedDisk) -> Store {
+        let options = (self.options)().clock(self.early.clone());
+        let store = Store::open_on(disk.clone(), options, &mut |_| {});
+        let store = store.unwrap_or_else(|error| panic!("refused: {}", chain(&error)));
+        self.settle_on(&store, self.early.step_of(&store));
+        store
+    }
+
+    /// The models go to the time at which the store has opened.
+    fn settle_on(&mut self, store: &Store, now: u64) {
+        let found = Recorded::of_opened(store);
+        for model in &mut self.models {
+            *model = model.clone().at(now);
+        }
         let fingerprint = found.fingerprint();
         let states = self.models.iter();
         let at = states
             .rev()
-            .position(|model| model.fingerprint() == fingerprint);
+            .position(|model| model.recorded_with_values().fingerprint() == fingerprint);
         let Some(at) = at else {
             let legal: Vec<_> = self
                 .models
                 .iter()
-                .map(|model| model.recorded().to_string())
+                .map(|model| model.recorded_with_values().to_string())
                 .collect();
             panic!(
                 "found\n{found}which is none of {} states:\n{}",
@@ -140,7 +158,8 @@ impl Run {
                 return None;
             }
         };
-        self.settle_on(&Recorded::of_store(runner.store()));
+        let now = self.clock.step_of(runner.store());
+        self.settle_on(runner.store(), now);
         let calls = life.calls.iter().flat_map(Call::operations).take(CALLS_MAX);
         for step in calls {
             let operation = match step {
@@ -234,13 +253,10 @@ impl Run {
                     .iter_mut()
                     .for_each(|model| model.reopen(self.settings));
                 let before = self.models.clone();
-                let store = Store::open_on(killed.clone(), (self.options)(), &mut |_| {});
-                let store = store.unwrap_or_else(|error| panic!("refused: {}", chain(&error)));
+                let _shown = self.look(&killed);
                 let within = killed.snapshots();
                 let chosen = usize::try_from(seed % (within.len() as u64 + 1)).unwrap_or(0);
-                if chosen == within.len() {
-                    self.settle_on(&Recorded::of_store(&store));
-                } else {
+                if chosen < within.len() {
                     self.models = before;
                 }
                 let media = within

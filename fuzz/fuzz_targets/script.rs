@@ -4,7 +4,7 @@ use arbitrary::Arbitrary;
 
 use crate::common::claims::ClaimCall;
 use crate::common::operation::Operation;
-use crate::common::recorded::{BOOKMARKS, CACHES, PATTERNS, XIDS, pool};
+use crate::common::recorded::{BOOKMARKS, CACHES, PATTERNS, VALUES, XIDS, pool};
 use crate::common::simulated::{CallKind, Effect, Fault};
 
 #[derive(Arbitrary, Debug)]
@@ -66,6 +66,11 @@ pub(crate) enum Call {
     SetCapacity(u8, u8),
     Contains(u8, u8),
     State(u8, u8),
+    ConfirmWith(u8, u8),
+    RenewId(u8, u8),
+    SetMaxAge(u8, u8),
+    Wait(u8),
+    Jump(i8),
     Compact,
     Sync,
     Reopen(bool),
@@ -213,6 +218,24 @@ impl Call {
             Call::Pass(units) => Operation::Claim(ClaimCall::Pass {
                 units: u64::from(units % 4),
             }),
+            Call::ConfirmWith(w, v) => Operation::ConfirmWith {
+                which: which(w),
+                value: u8::try_from(usize::from(v) % VALUES).unwrap_or(0),
+            },
+            Call::RenewId(c, i) => Operation::Renew {
+                cache: cache(c),
+                id: id(i),
+            },
+            Call::SetMaxAge(c, n) => Operation::SetMaxAge {
+                cache: cache(c),
+                age: (n % 6 > 0).then_some(u64::from(n % 6)),
+            },
+            Call::Wait(n) => Operation::Wait {
+                steps: u64::from(n % 8),
+            },
+            Call::Jump(n) => Operation::Jump {
+                steps: i64::from(n),
+            },
             Call::Compact => Operation::Compact,
             Call::Sync => Operation::Sync,
             Call::Reopen(is_closed) => return vec![Step::Settle(false), Step::Reopen(is_closed)],

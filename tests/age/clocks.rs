@@ -84,6 +84,26 @@ fn f53_a_clock_that_jumps_ahead_over_a_restart_ends_what_is_too_old_by_it() {
 }
 
 #[test]
+fn f53_what_had_expired_before_a_clear_does_not_come_back_with_the_clock() {
+    for mut kept in Kept::all() {
+        let time = Time::begin();
+        let options = || time.options().max_age(Some(AGE));
+        let store = kept.open(options());
+        let orders = store.cache("orders").unwrap();
+        let _ = orders.add("a").unwrap();
+        time.0.set(0, 500);
+        assert_eq!(orders.clear().wait().unwrap(), 0);
+        let records = store.stats().records;
+        assert_eq!(orders.clear().wait().unwrap(), 0);
+        assert_eq!(store.stats().records, records, "once is enough");
+        drop(orders);
+        time.0.set(NOW, 0);
+        let store = kept.again(store, false, options().max_age(None));
+        assert!(store.cache("orders").unwrap().is_empty());
+    }
+}
+
+#[test]
 fn a_monotonic_clock_that_goes_back_in_a_run_revives_nothing() {
     for kept in Kept::all() {
         let time = Time::begin();

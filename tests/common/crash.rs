@@ -8,6 +8,7 @@ use std::sync::Arc;
 use idjournal::SyncPolicy;
 
 use super::CountingClock;
+use super::crash_found::AtTime;
 use super::crash_geometry::{Counts, Geometry};
 use super::crash_plan::planned_fault;
 use super::generator::Generator;
@@ -28,6 +29,9 @@ pub struct Run {
     /// How many calls it may make: fewer, to find the shortest that fails.
     pub(super) limit: usize,
     pub(super) clock: Arc<CountingClock>,
+    /// The clock of what is only looked at: so early that a store stands at its newest time, where
+    /// no expiry hides in which state it is.
+    pub(super) early: Arc<CountingClock>,
     pub(super) openings: u64,
     pub(super) is_traced: bool,
     /// The number of the state that this life begins with.
@@ -37,6 +41,7 @@ pub struct Run {
     pub(super) script: Vec<Operation>,
     pub models: Vec<Model>,
     pub fingerprints: Vec<u64>,
+    pub(super) at_time: AtTime,
     pub(super) again: Vec<Operation>,
     /// The states that were acknowledged in this life, each higher than the one before.
     pub acknowledged: Vec<usize>,
@@ -59,6 +64,7 @@ impl Run {
             geometry: Geometry::of(seed),
             limit,
             clock: Arc::new(CountingClock::default()),
+            early: Arc::new(CountingClock::early()),
             openings: 0,
             is_traced: false,
             base: 0,
@@ -66,6 +72,7 @@ impl Run {
             script: Vec::new(),
             models: Vec::new(),
             fingerprints: Vec::new(),
+            at_time: AtTime::default(),
             again: Vec::new(),
             acknowledged: Vec::new(),
             opened_at: u64::MAX,
@@ -139,6 +146,7 @@ impl Run {
             model.reopen(self.geometry.profile.settings);
         }
         self.fingerprints = self.models.iter().map(Model::fingerprint).collect();
+        self.at_time = AtTime::default();
     }
 
     /// One short life on an empty disk, with a snapshot before every call: every image of those
@@ -213,7 +221,9 @@ impl Run {
         disk: &SimulatedDisk,
         generator: &mut Generator,
     ) -> Result<(), String> {
-        self.compare(&Recorded::of_store(runner.store()), self.base..=self.base)?;
+        let now = self.clock.step_of(runner.store());
+        self.found_at(runner.store(), now, self.base..=self.base)?;
+        self.set_time(runner.store());
         let mut progress = Progress::all(self.base);
         disk.set_progress(progress);
         self.acknowledged.push(self.base);
@@ -337,7 +347,10 @@ impl Run {
             self.compare(&Recorded::of_store(runner.store()), now..=now)?;
             let is_over = matches!(
                 operation,
-                Operation::Confirm { .. } | Operation::Commit { .. } | Operation::Prepare { .. }
+                Operation::Confirm { .. }
+                    | Operation::ConfirmWith { .. }
+                    | Operation::Commit { .. }
+                    | Operation::Prepare { .. }
             );
             // There is space again: what was refused goes through.
             let retried = if is_over { Operation::Sync } else { operation };

@@ -5,9 +5,10 @@ use std::ops::RangeInclusive;
 use idjournal::Store;
 
 use super::crash::Run;
+use super::crash_found::AtTime;
 use super::generator::{Choices, Generator};
 use super::media::{Cut, Media};
-use super::recorded::{Recorded, pending};
+use super::recorded::Recorded;
 use super::runner::chain;
 use super::simulated::{Progress, SimulatedDisk, Snapshot};
 
@@ -30,6 +31,7 @@ impl Run {
         snapshots: Vec<Snapshot>,
         generator: &mut Generator,
     ) -> Result<Option<Start>, String> {
+        self.at_time = AtTime::default();
         let mut next = None;
         let mut weights = 0;
         for snapshot in snapshots {
@@ -188,11 +190,10 @@ impl Run {
         self.counts.states += 1;
         let disk = SimulatedDisk::holding(media);
         disk.take_snapshots(share, Generator::new(self.counts.states));
-        let store = Store::open_on(disk.clone(), self.options(), &mut |_| {})
+        let store = Store::open_on(disk.clone(), self.options_early(), &mut |_| {})
             .map_err(|error| format!("refused, expected {legal:?}: {}", chain(&error)))?;
-        let recorded = Recorded::of_store(&store);
-        let reached = self.compare(&recorded, legal.clone())?;
-        self.check_pending(&store, &recorded, legal)?;
+        let reached = self.found_in(&store, legal.clone())?;
+        self.check_pending(&store, legal)?;
         let report = store.recovery();
         self.counts.left_out += u64::from(report.left_out.is_some());
         self.counts.torn += u64::from(report.tail.is_some());
@@ -204,24 +205,6 @@ impl Run {
         let (after, inside) = (disk.media(), disk.snapshots());
         drop(store);
         Ok((after, inside, reached))
-    }
-
-    /// What is prepared is pending again, and nothing else is: as in one of the legal states that
-    /// this can be.
-    fn check_pending(
-        &self,
-        store: &Store,
-        recorded: &Recorded,
-        mut legal: RangeInclusive<usize>,
-    ) -> Result<(), String> {
-        let (fingerprint, found) = (recorded.fingerprint(), pending(store));
-        let is_it = |at: usize| {
-            self.fingerprints.get(at) == Some(&fingerprint) && self.models[at].pending() == found
-        };
-        if legal.any(is_it) {
-            return Ok(());
-        }
-        Err(format!("pending are {found:?} in\n{recorded}"))
     }
 
     /// Counts a gap: the recovery before found a tear, and something behind it had survived.

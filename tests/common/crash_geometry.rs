@@ -46,6 +46,7 @@ impl Geometry {
             leases: seed % 4 == 3 && !cfg!(idjournal_mutants),
             // By itself, so that all else of a seed stays as it was.
             prepares: Generator::of_part(seed, 4).per_cent(40),
+            ages: Generator::of_part(seed, 7).per_cent(35),
         };
         Geometry {
             segment_bytes,

@@ -29,6 +29,11 @@ impl Run {
             .entropy(Arc::new(entropy))
     }
 
+    /// The same for a store that is only looked at.
+    pub(super) fn options_early(&mut self) -> Options {
+        self.options().clock(self.early.clone())
+    }
+
     pub(super) fn opener(&mut self, disk: &SimulatedDisk) -> Opener {
         let mut options: Vec<Options> = (0..=OPERATIONS_MAX).map(|_| self.options()).collect();
         let disk = disk.clone();

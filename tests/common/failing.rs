@@ -7,7 +7,6 @@ use super::generator::{Choices, Generator};
 use super::media::{Cut, Media};
 use super::model::Model;
 use super::operation::Operation;
-use super::recorded::Recorded;
 use super::runner::chain;
 use super::simulated::{CallKind, Fault, SimulatedDisk};
 
@@ -69,12 +68,11 @@ impl Run {
         if let Some(fault) = fault {
             disk.fail(fault);
         }
-        let opened = Store::open_on(disk.clone(), self.options(), &mut |_| {});
+        let opened = Store::open_on(disk.clone(), self.options_early(), &mut |_| {});
         let calls = disk.count(kind);
         let is_failed = match opened {
             Ok(store) => {
-                let recorded = Recorded::of_store(&store);
-                self.compare(&recorded, reached..=reached)?;
+                self.found_in(&store, reached..=reached)?;
                 false
             }
             Err(error) if fault.is_none() => return Err(chain(&error)),

@@ -15,6 +15,7 @@
 pub mod claims;
 pub mod crash;
 mod crash_check;
+mod crash_found;
 pub mod crash_geometry;
 mod crash_life;
 mod crash_plan;
@@ -25,8 +26,10 @@ pub mod generator;
 pub mod media;
 mod media_file;
 pub mod model;
+mod model_shown;
 pub mod operation;
 pub mod order;
+pub mod passed;
 mod places;
 pub mod recorded;
 pub mod rot;
@@ -34,48 +37,15 @@ pub mod runner;
 pub mod simulated;
 mod simulated_files;
 pub mod space;
+pub mod time;
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use idjournal::{Clock, Entropy};
+use idjournal::Entropy;
 use parking_lot::Mutex;
 
 use generator::Generator;
-
-const UNIT_MILLISECONDS: u64 = 1_000_000;
-
-/// A clock that goes on by a millisecond whenever it is asked.
-#[derive(Default)]
-pub struct CountingClock(AtomicU64);
-
-impl CountingClock {
-    fn next(&self) -> Duration {
-        Duration::from_millis(1_700_000_000_000 + self.0.fetch_add(1, Ordering::Relaxed))
-    }
-
-    /// So many units: each is longer than all that the clock goes on by itself.
-    pub fn lease(&self, units: u64) -> Duration {
-        Duration::from_millis(units * UNIT_MILLISECONDS)
-    }
-
-    /// Jumps by so many units.
-    pub fn pass(&self, units: u64) {
-        self.0
-            .fetch_add(units * UNIT_MILLISECONDS, Ordering::Relaxed);
-    }
-}
-
-impl Clock for CountingClock {
-    fn wall(&self) -> Duration {
-        self.next()
-    }
-
-    fn monotonic(&self) -> Duration {
-        self.next()
-    }
-}
+pub use time::CountingClock;
 
 /// Random bytes that a seed decides.
 pub struct SeededEntropy(Mutex<Generator>);

@@ -13,7 +13,8 @@ mod prepared;
 
 use super::claims::Claims;
 use super::places::Places;
-use super::recorded::{Answer, CACHES, PATTERNS, Recorded, bookmark_name, bookmark_value, pool};
+use super::recorded::{Answer, CACHES, PATTERNS, bookmark_name, bookmark_value, pool};
+use super::time::BEGIN;
 use applying::apply;
 
 #[derive(Clone, Debug)]
@@ -54,8 +55,9 @@ struct OpenTransaction {
 pub struct Model {
     settings: u64,
     /// The capacity that each of [`PATTERNS`] was given.
-    patterns: [Option<u64>; PATTERNS.len()],
-    caches: Vec<Places>,
+    pub(super) patterns: [Option<u64>; PATTERNS.len()],
+    pub(super) now: u64,
+    pub(super) caches: Vec<Places>,
     pub(super) claims: Claims,
     transactions: Vec<OpenTransaction>,
     kept: prepared::Kept,
@@ -64,14 +66,16 @@ pub struct Model {
 impl Model {
     /// A new store in which new caches have this capacity.
     pub fn new(settings: u64) -> Model {
-        Model {
+        let model = Model {
             settings,
             patterns: [None; PATTERNS.len()],
+            now: BEGIN,
             caches: CACHES.iter().map(|_| Places::new(settings)).collect(),
             claims: Claims::default(),
             transactions: Vec::new(),
             kept: prepared::Kept::default(),
-        }
+        };
+        model.at(BEGIN)
     }
 
     /// Open it again: what was only claimed is gone, unless it is prepared, and the capacity from
@@ -113,7 +117,7 @@ impl Model {
             if self.caches[cache].capacity > 0 {
                 self.claims.lose((cache, id));
             }
-            self.caches[cache].append(id);
+            self.caches[cache].append(id, 0);
             Answer::Added
         })
     }
@@ -143,13 +147,13 @@ impl Model {
         self.claims.guards()
     }
 
-    pub fn confirm(&mut self, which: usize) -> Answer {
+    pub fn confirm(&mut self, which: usize, value: u8) -> Answer {
         if let Some(((cache, id), token)) = self.claims.let_go(which) {
             if !self.claims.settle((cache, id), token) {
                 return Answer::LeaseLost;
             }
             if self.caches[cache].ordinal(id).is_none() {
-                self.caches[cache].append(id);
+                self.caches[cache].append(id, value);
             }
         }
         Answer::Recorded
@@ -285,7 +289,7 @@ impl Model {
     pub fn refuse(&mut self, operation: &super::operation::Operation) {
         use super::operation::Operation;
         match *operation {
-            Operation::Confirm { which } => {
+            Operation::Confirm { which } | Operation::ConfirmWith { which, .. } => {
                 let claims = self.reservations();
                 self.release(which % claims);
             }
@@ -321,6 +325,7 @@ impl Model {
             cache.is_recorded = false;
             cache.is_set_by_call = false;
             cache.capacity = settings;
+            (cache.max_age, cache.is_age_set_by_call) = (None, false);
         }
         Answer::Truth(was_there)
     }
@@ -331,6 +336,28 @@ impl Model {
         places.is_recorded = true;
         places.is_set_by_call = true;
         Answer::Done
+    }
+
+    /// From so many steps of time on the IDs of the cache are as if they were gone.
+    pub fn set_max_age(&mut self, cache: usize, age: Option<u64>) -> Answer {
+        let places = &mut self.caches[cache];
+        if (places.max_age, places.is_age_set_by_call) != (age, true) {
+            places.set_max_age(age);
+            places.is_recorded = true;
+            places.is_age_set_by_call = true;
+        }
+        Answer::Done
+    }
+
+    pub fn renew(&mut self, cache: usize, id: u8) -> Answer {
+        let places = &mut self.caches[cache];
+        let ordinal = places.ordinal(id);
+        if let Some(ordinal) = ordinal {
+            let value = places.value(id);
+            places.blank(ordinal);
+            places.append(id, value);
+        }
+        Answer::Truth(ordinal.is_some())
     }
 
     pub fn contains(&self, cache: usize, id: u8) -> Answer {
@@ -353,26 +380,6 @@ impl Model {
 
     pub fn capacity(&self, cache: usize) -> u64 {
         self.caches[cache].capacity
-    }
-
-    /// The whole recorded state: capacity, and each ID with the adds it has left, oldest first.
-    pub fn recorded(&self) -> Recorded {
-        let caches = self.caches.iter().enumerate();
-        let caches = caches.filter(|(_, places)| places.is_recorded);
-        let caches = caches.map(|(at, places)| {
-            let live = places
-                .live()
-                .map(|(ordinal, id)| (pool()[usize::from(id)].clone(), places.adds_left(ordinal)));
-            let (namespace, address) = CACHES[at];
-            (
-                (address.to_vec(), namespace),
-                places.capacity,
-                live.collect(),
-            )
-        });
-        let patterns = PATTERNS.iter().zip(self.patterns);
-        let set = patterns.filter_map(|((text, _), set)| Some((text.to_vec(), set?)));
-        Recorded::new(caches, set, self.beside())
     }
 
     /// The fingerprint of [`Model::recorded`].

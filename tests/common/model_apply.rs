@@ -20,7 +20,7 @@ pub(super) fn apply(
             Change::Add { cache, id } if is_new(&caches[cache], id) => {
                 // An own add that was pushed out stays so, also if others make the window larger.
                 caches[cache].forget_place(id, lasts[cache] + 1);
-                taken = caches[cache].append(id);
+                taken = caches[cache].append(id, 0);
                 is_taken.pop();
                 is_taken.push(true);
             }

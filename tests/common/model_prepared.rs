@@ -100,7 +100,7 @@ impl Model {
         pending
     }
 
-    pub(super) fn beside(&self) -> Beside {
+    pub fn beside(&self) -> Beside {
         let bookmarks = self.kept.bookmarks.iter();
         let in_doubt = self.kept.in_doubt.iter();
         Beside {

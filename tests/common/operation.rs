@@ -3,7 +3,7 @@
 use super::claims::ClaimCall;
 use super::generator::Generator;
 use super::model::Model;
-use super::recorded::{Answer, CACHES, PATTERNS, XIDS, pool};
+use super::recorded::{Answer, CACHES, PATTERNS, VALUES, XIDS, pool};
 
 /// A call; `which` numbers are taken modulo what is open, and a call without a target does nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +97,27 @@ pub enum Operation {
     },
     /// Leases, claims taken up again, and time.
     Claim(ClaimCall),
+    ConfirmWith {
+        which: usize,
+        value: u8,
+    },
+    Renew {
+        cache: usize,
+        id: u8,
+    },
+    /// So many steps of time, or none.
+    SetMaxAge {
+        cache: usize,
+        age: Option<u64>,
+    },
+    /// Time goes on.
+    Wait {
+        steps: u64,
+    },
+    /// The wall clock is set, which shows with the next opening.
+    Jump {
+        steps: i64,
+    },
     Compact,
     Sync,
     /// Ends all handles, after a `close` or without, and opens again.
@@ -122,11 +143,16 @@ pub struct Profile {
     pub leases: bool,
     /// Whether transactions are prepared and bookmarks set.
     pub prepares: bool,
+    /// Whether there are ages, renewals, values and a clock that jumps.
+    pub ages: bool,
 }
 
 impl Operation {
     /// The next call of a script.
     pub fn generate(generator: &mut Generator, profile: &Profile) -> Operation {
+        if profile.ages && generator.per_cent(25) {
+            return Operation::of_age(generator, profile);
+        }
         let cache = generator.below(profile.caches);
         let id = generator.below(profile.ids.min(pool().len())) as u8;
         let owner = 1 + generator.below(3) as u64;
@@ -199,13 +225,42 @@ impl Operation {
         }
     }
 
+    /// A call that only scripts with ages have.
+    fn of_age(generator: &mut Generator, profile: &Profile) -> Operation {
+        let cache = generator.below(profile.caches);
+        let id = generator.below(profile.ids.min(pool().len())) as u8;
+        match generator.below(100) {
+            0..25 => Operation::Wait {
+                steps: 1 + generator.below(2) as u64,
+            },
+            25..40 => Operation::SetMaxAge {
+                cache,
+                age: [None, Some(1), Some(2), Some(3), Some(5)][generator.below(5)],
+            },
+            40..70 => Operation::Renew { cache, id },
+            70..92 => Operation::ConfirmWith {
+                which: generator.below(6),
+                value: generator.below(VALUES) as u8,
+            },
+            _ => Operation::Jump {
+                steps: [-20, -3, -1, 1, 2][generator.below(5)],
+            },
+        }
+    }
+
     /// What the model answers.
     pub fn run_on(&self, model: &mut Model) -> Answer {
         let (claims, open) = (model.reservations(), model.transactions());
         match *self {
             Operation::Add { cache, id } | Operation::Submit { cache, id } => model.add(cache, id),
             Operation::Reserve { cache, id, owner } => model.reserve(cache, id, owner, None),
-            Operation::Confirm { which } if claims > 0 => model.confirm(which % claims),
+            Operation::Confirm { which } if claims > 0 => model.confirm(which % claims, 0),
+            Operation::ConfirmWith { which, value } if claims > 0 => {
+                model.confirm(which % claims, value)
+            }
+            Operation::Renew { cache, id } => model.renew(cache, id),
+            Operation::SetMaxAge { cache, age } => model.set_max_age(cache, age),
+            Operation::Wait { steps } => model.wait(steps),
             Operation::Release { which } if claims > 0 => model.release(which % claims),
             Operation::Keep { which } if claims > 0 => model.keep(which % claims),
             Operation::Begin { is_skipping, owner } => model.begin(is_skipping, owner),
@@ -268,6 +323,11 @@ impl Operation {
                 }
                 _ => return Err("over a limit, though it is small".to_owned()),
             }
+        }
+        if let (Operation::Reopen { settings, .. }, Answer::Reopened(now)) = (self, from_store) {
+            *model = model.clone().at(*now);
+            model.reopen(*settings);
+            return Ok(());
         }
         let from_model = self.run_on(model);
         if from_model == *from_store {

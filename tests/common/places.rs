@@ -1,14 +1,29 @@
 //! The places of one cache in the reference model.
 
-/// One cache: places from the oldest to the newest, all within the window.
+/// One cache: places from the oldest to the newest, all within the window. What has expired is
+/// passed over by the next add or change of the age; until then it only does not show.
 #[derive(Clone, Debug)]
 pub struct Places {
     pub is_recorded: bool,
     pub capacity: u64,
     pub is_set_by_call: bool,
     pub last: u64,
+    /// From how many steps of time on an ID is as if it were gone.
+    pub max_age: Option<u64>,
+    pub is_age_set_by_call: bool,
+    pub now: u64,
+    /// The time of the newest add.
+    pub newest: u64,
     floor: u64,
-    places: Vec<(u64, Option<u8>)>,
+    places: Vec<Place>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    ordinal: u64,
+    time: u64,
+    /// An ID with its value; none is a hole.
+    kept: Option<(u8, u8)>,
 }
 
 impl Places {
@@ -18,19 +33,34 @@ impl Places {
             capacity,
             is_set_by_call: false,
             last: 0,
+            max_age: None,
+            is_age_set_by_call: false,
+            now: 0,
+            newest: 0,
             floor: 1,
             places: Vec::new(),
         }
     }
 
+    fn is_expired(&self, place: &Place) -> bool {
+        self.max_age.is_some_and(|age| place.time + age <= self.now)
+    }
+
+    fn known(&self) -> impl DoubleEndedIterator<Item = (u64, u8, u8)> {
+        let places = self.places.iter().filter(|place| !self.is_expired(place));
+        places.filter_map(|place| place.kept.map(|(id, value)| (place.ordinal, id, value)))
+    }
+
     /// Where an ID is known: its newest place.
     pub fn ordinal(&self, id: u8) -> Option<u64> {
-        let known = self
-            .places
-            .iter()
-            .rev()
-            .find(|(_, place)| *place == Some(id));
-        known.map(|(ordinal, _)| *ordinal)
+        let found = self.known().rev().find(|(_, other, _)| *other == id);
+        found.map(|(ordinal, ..)| ordinal)
+    }
+
+    /// The value of a known ID; 0 is none.
+    pub fn value(&self, id: u8) -> u8 {
+        let found = self.known().rev().find(|(_, other, _)| *other == id);
+        found.map_or(0, |(.., value)| value)
     }
 
     pub fn adds_left(&self, ordinal: u64) -> u64 {
@@ -38,29 +68,35 @@ impl Places {
     }
 
     /// Adds an ID that is not known; nothing is stored with capacity 0.
-    pub fn append(&mut self, id: u8) -> Option<u64> {
+    pub fn append(&mut self, id: u8, value: u8) -> Option<u64> {
         if self.capacity == 0 {
             return None;
         }
+        self.pass_over();
         self.is_recorded = true;
         self.last += 1;
-        self.places.push((self.last, Some(id)));
+        self.newest = self.now;
+        self.places.push(Place {
+            ordinal: self.last,
+            time: self.now,
+            kept: Some((id, value)),
+        });
         self.forget();
         Some(self.last)
     }
 
     pub fn blank(&mut self, ordinal: u64) {
-        let place = self.places.iter_mut().find(|(other, _)| *other == ordinal);
-        if let Some((_, id)) = place {
-            *id = None;
+        let mut places = self.places.iter_mut();
+        if let Some(place) = places.find(|place| place.ordinal == ordinal) {
+            place.kept = None;
         }
     }
 
     /// Makes holes of all places of an ID from `first` on.
     pub fn forget_place(&mut self, id: u8, first: u64) {
-        for (ordinal, place) in &mut self.places {
-            if *ordinal >= first && *place == Some(id) {
-                *place = None;
+        for place in &mut self.places {
+            if place.ordinal >= first && place.kept.is_some_and(|(other, _)| other == id) {
+                place.kept = None;
             }
         }
     }
@@ -68,7 +104,16 @@ impl Places {
     pub fn forget(&mut self) {
         let (floor, capacity, last) = (self.floor, self.capacity, self.last);
         self.places
-            .retain(|(ordinal, _)| *ordinal >= floor && ordinal + capacity > last);
+            .retain(|place| place.ordinal >= floor && place.ordinal + capacity > last);
+    }
+
+    /// What has expired does not come back, whatever becomes of time and age.
+    fn pass_over(&mut self) {
+        let expired = self.places.iter().filter(|place| self.is_expired(place));
+        if let Some(last) = expired.map(|place| place.ordinal).max() {
+            self.floor = self.floor.max(last + 1);
+            self.forget();
+        }
     }
 
     pub fn resize(&mut self, capacity: u64) {
@@ -78,14 +123,17 @@ impl Places {
         self.forget();
     }
 
+    pub fn set_max_age(&mut self, age: Option<u64>) {
+        self.pass_over();
+        self.max_age = age;
+    }
+
     pub fn forget_all(&mut self) {
         self.floor = self.last + 1;
         self.forget();
     }
 
-    pub fn live(&self) -> impl Iterator<Item = (u64, u8)> {
-        self.places
-            .iter()
-            .filter_map(|(ordinal, id)| id.map(|id| (*ordinal, id)))
+    pub fn live(&self) -> impl Iterator<Item = (u64, u8, u8)> {
+        self.known()
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use idjournal::{Cache, Namespace, State, Store};
 
@@ -76,6 +77,8 @@ pub enum Answer {
     Resolved(bool),
     /// One with this ID is prepared already.
     Exists,
+    /// It is open again, at this step of time.
+    Reopened(u64),
     Rejected,
     /// There was no space for it; nothing was done.
     NoSpace,
@@ -84,7 +87,12 @@ pub enum Answer {
     Failed(String),
 }
 
-type RecordedCache = ((Vec<u8>, Namespace), u64, Vec<(Vec<u8>, u64)>);
+/// Its name, capacity and age, and its IDs with the adds they have left and their values.
+type RecordedCache = (
+    (Vec<u8>, Namespace),
+    (u64, Option<Duration>),
+    Vec<(Vec<u8>, u64, Vec<u8>)>,
+);
 
 /// A recorded state that stores and models can be compared by: every cache that exists, and every
 /// pattern that was set, with its capacity.
@@ -145,16 +153,31 @@ impl Recorded {
         Recorded(caches, patterns, beside)
     }
 
-    /// The recorded state of a store: all of it must be reachable through `caches`.
+    /// The recorded state of a store but for values, which would wait for the disk: all of it must
+    /// be reachable through `caches`.
     pub fn of_store(store: &Store) -> Recorded {
+        Recorded::look(store, false)
+    }
+
+    /// The same of a store that was just opened, with values.
+    pub fn of_opened(store: &Store) -> Recorded {
+        Recorded::look(store, true)
+    }
+
+    fn look(store: &Store, has_values: bool) -> Recorded {
         let infos = store.caches(None, usize::MAX);
         let caches = infos.into_iter().map(|info| {
             let address = info.address.0.to_vec();
+            let mut age = None;
             let live = match store.cache_in(info.namespace, &address) {
-                Ok(cache) => cache.ids().map(|id| adds_left(&cache, id)).collect(),
-                Err(error) => vec![(error.to_string().into_bytes(), 0)],
+                Ok(cache) => {
+                    age = cache.max_age();
+                    let ids = cache.ids();
+                    ids.map(|id| seen(&cache, id, has_values)).collect()
+                }
+                Err(error) => vec![(error.to_string().into_bytes(), 0, Vec::new())],
             };
-            ((address, info.namespace), info.capacity, live)
+            ((address, info.namespace), (info.capacity, age), live)
         });
         let patterns = store.configured().into_iter();
         let patterns = patterns
@@ -171,11 +194,12 @@ impl Recorded {
                 })
         };
         let mut hash = 0;
-        for ((address, namespace), capacity, ids) in &self.0 {
+        for ((address, namespace), (capacity, age), ids) in &self.0 {
             hash = hash_bytes(mix(hash ^ *namespace as u64), address);
-            hash = mix(hash ^ capacity) ^ ids.len() as u64;
-            for (id, adds_left) in ids {
-                hash = mix(hash_bytes(hash, id) ^ adds_left);
+            let age = age.map_or(0, |age| age.as_secs());
+            hash = mix(mix(hash ^ capacity) ^ age) ^ ids.len() as u64;
+            for (id, adds_left, value) in ids {
+                hash = mix(hash_bytes(hash_bytes(hash, id), value) ^ adds_left);
             }
         }
         for (text, capacity) in &self.1 {
@@ -195,24 +219,43 @@ impl Recorded {
     }
 }
 
-fn adds_left(cache: &Cache, id: Vec<u8>) -> (Vec<u8>, u64) {
+fn seen(cache: &Cache, id: Vec<u8>, has_values: bool) -> (Vec<u8>, u64, Vec<u8>) {
     let adds_left = match cache.state(&id) {
         State::Known(seen) | State::Unsynced(seen) => seen.adds_left,
         State::Absent | State::Pending(_) => u64::MAX,
     };
-    (id, adds_left)
+    let mut value = Vec::new();
+    if has_values {
+        match cache.value(&id, &mut value) {
+            Ok(true) => {}
+            other => value = format!("{other:?}").into_bytes(),
+        }
+    }
+    (id, adds_left, value)
 }
+
+/// The value that tests keep by this number; 0 is none.
+pub fn value_of(number: u8) -> Vec<u8> {
+    vec![number; usize::from(number)]
+}
+
+/// Numbers of values: the longest fits the smallest record with the longest ID.
+pub const VALUES: usize = 60;
 
 impl fmt::Display for Recorded {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for ((address, namespace), capacity, ids) in &self.0 {
+        for ((address, namespace), (capacity, age), ids) in &self.0 {
             write!(
                 formatter,
-                "    {} {namespace:?} capacity {capacity}:",
+                "    {} {namespace:?} capacity {capacity}, age {age:?}:",
                 address.escape_ascii()
             )?;
-            for (id, adds_left) in ids {
-                write!(formatter, " {}({adds_left})", name_of(id))?;
+            for (id, adds_left, value) in ids {
+                write!(formatter, " {}({adds_left}", name_of(id))?;
+                match value[..] {
+                    [] => write!(formatter, ")")?,
+                    _ => write!(formatter, " {})", value.len())?,
+                }
             }
             writeln!(formatter)?;
         }

@@ -11,7 +11,6 @@ use idjournal::{Error, Store};
 use super::crash::Run;
 use super::generator::Generator;
 use super::media::Media;
-use super::recorded::Recorded;
 use super::runner::chain;
 use super::simulated::{CallKind, Effect, Fault, SimulatedDisk};
 
@@ -185,10 +184,9 @@ impl Run {
                 effect: Effect::Fails(5),
             });
         }
-        match Store::open_on(disk.clone(), self.options(), &mut |_| {}) {
+        match Store::open_on(disk.clone(), self.options_early(), &mut |_| {}) {
             Ok(store) => {
-                let recorded = Recorded::of_store(&store);
-                let found = self.compare(&recorded, least..=*legal.end());
+                let found = self.found_in(&store, least..=*legal.end());
                 found.map_err(|text| format!("{damage:?}: {text}"))?;
                 Ok(())
             }
@@ -218,8 +216,7 @@ impl Run {
         for &earlier in self.acknowledged.iter().rev() {
             if left > 0 && earlier < least {
                 // A group without a change has no record, and vouches for nothing.
-                let mut group = self.fingerprints[earlier..=least].windows(2);
-                left -= usize::from(group.any(|pair| pair[0] != pair[1]));
+                left -= usize::from(self.has_record_between(earlier, least));
                 least = earlier;
             }
         }

@@ -11,7 +11,9 @@ use idjournal::{
 
 use super::CountingClock;
 use super::operation::Operation;
-use super::recorded::{Answer, CACHES, PATTERNS, bookmark_name, bookmark_value, pool, xid};
+use super::recorded::{
+    Answer, CACHES, PATTERNS, bookmark_name, bookmark_value, pool, value_of, xid,
+};
 
 type Waiter = Box<dyn FnOnce(bool) -> Result<()> + Send>;
 /// Opens the store again, with this capacity for new caches.
@@ -107,10 +109,27 @@ impl Runner {
             Operation::Reserve { cache, id, owner } => self.reserve(cache, id, owner, None),
             Operation::Confirm { which } if claims > 0 => {
                 let receipt = self.reservations.swap_remove(which % claims).confirm();
-                self.hold(receipt, |confirmed| match confirmed {
-                    Confirmed::Recorded => Answer::Recorded,
-                    Confirmed::LeaseLost => Answer::LeaseLost,
-                })
+                self.hold(receipt, of_confirmed)
+            }
+            Operation::ConfirmWith { which, value } if claims > 0 => {
+                let claim = self.reservations.swap_remove(which % claims);
+                self.hold(claim.confirm_with(value_of(value)), of_confirmed)
+            }
+            Operation::Renew { cache, id } => {
+                let receipt = self.caches[cache].renew(bytes(id));
+                self.hold(receipt, |was_there| Answer::Truth(*was_there))
+            }
+            Operation::SetMaxAge { cache, age } => {
+                let receipt = self.caches[cache].set_max_age(age.map(CountingClock::age));
+                self.hold(receipt, |()| Answer::Done)
+            }
+            Operation::Wait { steps } => {
+                self.clock.wait(steps);
+                Answer::Done
+            }
+            Operation::Jump { steps } => {
+                self.clock.jump(steps);
+                Answer::Done
             }
             Operation::Release { which } if claims > 0 => {
                 self.reservations.swap_remove(which % claims).release();
@@ -249,8 +268,9 @@ impl Runner {
         match (self.opener)(settings).and_then(|store| Ok((handles(&store)?, store))) {
             Ok((caches, store)) => {
                 self.caches = caches;
+                let now = self.clock.step_of(&store);
                 self.store = Some(store);
-                Answer::Done
+                Answer::Reopened(now)
             }
             Err(error) => failed(&error),
         }
@@ -287,6 +307,13 @@ fn handles(store: &Store) -> Result<Vec<Cache>> {
 
 fn bytes(id: u8) -> &'static [u8] {
     &pool()[usize::from(id)]
+}
+
+fn of_confirmed(confirmed: &Confirmed) -> Answer {
+    match confirmed {
+        Confirmed::Recorded => Answer::Recorded,
+        Confirmed::LeaseLost => Answer::LeaseLost,
+    }
 }
 
 fn of_outcome(outcome: &Outcome) -> Answer {

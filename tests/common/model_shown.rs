@@ -1,0 +1,70 @@
+//! The reference model in time, and what it shows.
+
+use super::model::Model;
+use super::recorded::{Answer, CACHES, PATTERNS, Recorded, pool, value_of};
+use super::time::{CountingClock, UNITS_PER_STEP};
+
+impl Model {
+    /// Time goes on by so many steps.
+    pub fn wait(&mut self, steps: u64) -> Answer {
+        self.set_now(self.now + steps);
+        self.claims.pass(steps * UNITS_PER_STEP);
+        Answer::Done
+    }
+
+    /// The same at another time: that of a store that was opened then. Time may go back, but not
+    /// before the newest add.
+    pub fn at(mut self, now: u64) -> Model {
+        let newest = self.caches.iter().map(|places| places.newest).max();
+        self.set_now(now.max(newest.unwrap_or(0)));
+        self
+    }
+
+    fn set_now(&mut self, now: u64) {
+        self.now = now;
+        self.caches.iter_mut().for_each(|places| places.now = now);
+    }
+
+    /// Whether time makes a difference.
+    pub fn has_ages(&self) -> bool {
+        self.caches.iter().any(|places| places.max_age.is_some())
+    }
+
+    /// The whole recorded state: capacity, and each ID with the adds it has left, oldest first.
+    pub fn recorded(&self) -> Recorded {
+        self.shown(false)
+    }
+
+    /// The same with values.
+    pub fn recorded_with_values(&self) -> Recorded {
+        self.shown(true)
+    }
+
+    fn shown(&self, has_values: bool) -> Recorded {
+        let caches = self.caches.iter().enumerate();
+        let caches = caches.filter(|(_, places)| places.is_recorded);
+        let caches = caches.map(|(at, places)| {
+            let live = places.live().map(|(ordinal, id, value)| {
+                let value = if has_values {
+                    value_of(value)
+                } else {
+                    Vec::new()
+                };
+                (
+                    pool()[usize::from(id)].clone(),
+                    places.adds_left(ordinal),
+                    value,
+                )
+            });
+            let (namespace, address) = CACHES[at];
+            (
+                (address.to_vec(), namespace),
+                (places.capacity, places.max_age.map(CountingClock::age)),
+                live.collect(),
+            )
+        });
+        let patterns = PATTERNS.iter().zip(self.patterns);
+        let set = patterns.filter_map(|((text, _), set)| Some((text.to_vec(), set?)));
+        Recorded::new(caches, set, self.beside())
+    }
+}
