@@ -27,8 +27,7 @@ pub static BASES: LazyLock<Vec<Files>> = LazyLock::new(|| {
         "stale": "store" "slot-000000" "slot-000001" "slot-000002" "slot-000003" "slot-000004"
             "slot-000005";
         "cleared": "store" "slot-000000" "slot-000001" "slot-000002" "slot-000003";
-        "every_kind": "store" "slot-000000" "slot-000001" "slot-000002" "slot-000003"
-            "slot-000004";
+        "every_kind": "store" "slot-000000" "slot-000001" "slot-000002" "slot-000003";
         "torn": "store" "slot-000000" "slot-000001";
         "damaged": "store" "slot-000000" "slot-000001";
     };
