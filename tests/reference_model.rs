@@ -155,3 +155,15 @@ fn a_claim_whose_lease_is_over_is_its_holders_until_somebody_takes_the_id() {
     assert_eq!(model.confirm(0, 0), Answer::Recorded);
     assert_eq!(model.contains(0, 0), Answer::Truth(true));
 }
+
+#[test]
+fn a_bookmark_without_name_and_value_shows_in_a_fingerprint() {
+    let mut model = Model::new(2);
+    let nothing = model.fingerprint();
+    model.set_bookmark(1, 0);
+    let bookmark = model.fingerprint();
+    assert_ne!(nothing, bookmark);
+    let _ = model.begin(true, 1);
+    assert_eq!(model.prepare(0, 0), Answer::Done);
+    assert_ne!(model.fingerprint(), bookmark, "an ID without bytes");
+}

@@ -88,6 +88,10 @@ pub enum Answer {
 }
 
 /// Its name, capacity and age, and its IDs with the adds they have left and their values.
+/// What sets the parts of a fingerprint apart.
+const BOOKMARK: u64 = 0xb00c_3a2c;
+const IN_DOUBT: u64 = 0x1d0b_7000;
+
 type RecordedCache = (
     (Vec<u8>, Namespace),
     (u64, Option<Duration>),
@@ -210,10 +214,11 @@ impl Recorded {
             in_doubt,
         } = &self.2;
         for (name, value) in bookmarks {
-            hash = mix(hash_bytes(hash_bytes(hash, name), value));
+            // Not 0 for names and values without bytes where nothing else is.
+            hash = mix(hash_bytes(hash_bytes(hash ^ BOOKMARK, name), value));
         }
         for (xid, owner) in in_doubt {
-            hash = mix(hash_bytes(!hash, xid) ^ owner);
+            hash = mix(hash_bytes(hash ^ IN_DOUBT, xid) ^ owner);
         }
         mix(hash)
     }
