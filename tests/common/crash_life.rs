@@ -76,7 +76,14 @@ impl Run {
         let store = Store::open_on(closed.clone(), self.options(), &mut |_| {});
         let store = store.map_err(|error| format!("open after close: {}", chain(&error)))?;
         if closed.changes() > 0 {
-            return Err("an open that finds nothing to do wrote".to_owned());
+            // A life that found no space for the second copy of its first header leaves a segment
+            // behind it without records, which this open had to take in.
+            let newest = store.recovery().segments.last();
+            let is_empty = newest.is_some_and(|newest| newest.end == self.records_offset());
+            return match disk.refusals() > 0 && is_empty {
+                true => Ok(()),
+                false => Err("an open that finds nothing to do wrote".to_owned()),
+            };
         }
         store
             .close()
@@ -93,5 +100,10 @@ impl Run {
         } else {
             Err("open and close changed bytes".to_owned())
         }
+    }
+
+    /// Where the records of a segment begin: behind two header blocks.
+    fn records_offset(&self) -> u64 {
+        2 * (self.geometry.segment_bytes / 8 / 128 * 128).min(4096)
     }
 }
