@@ -117,7 +117,7 @@ const MUTANTS: &[(Mutant, By)] = &[
     (CommitWithWrongOrdinals, Beside(60_000)),
     (PreparedNotCarried, Beside(60_000)),
     (CommittedNotCarried, Beside(60_000)),
-    (PreparedRemoveNotCarried, Beside(400_000)),
+    (PreparedRemoveNotCarried, Beside(1_500_000)),
     (BookmarkOutOfOrder, Beside(60_000)),
     (EndedNameNotCarried, Beside(200_000)),
     (FloorNotCarried, Passed),
