@@ -35,6 +35,9 @@ pub(crate) trait Living {
         carried: &mut u64,
     ) -> Result<(), Refused>;
     fn carry_definition(&self, address: u32, segment: SegmentNumber) -> Result<u64, Refused>;
+    /// Copies the definition of an address if nothing else may tell that `ordinal` was given there:
+    /// the commit that says so is of a prepare that is let go, and may lie behind the definition.
+    fn carry_last(&self, address: u32, ordinal: Ordinal) -> Result<u64, Refused>;
     /// Copies a record of an ID that lives with another ordinal.
     #[cfg(idjournal_mutants)]
     fn carry_dead(&self, address: u32, ordinal: Ordinal, id: &[u8]) -> Result<u64, Refused>;
@@ -187,6 +190,7 @@ fn carry(
             id,
         } => *carried += living.carry_dead(*address, *ordinal, id)?,
         Piece::Definition { address } => *carried += living.carry_definition(*address, segment)?,
+        Piece::Last { address, ordinal } => *carried += living.carry_last(*address, *ordinal)?,
         Piece::Bookmark { name } => *carried += living.carry_bookmark(name, segment)?,
         Piece::Settings { pattern } => *carried += living.carry_settings(pattern, segment)?,
         Piece::Prepare(prepare) => {

@@ -1,6 +1,6 @@
 //! What a record may have left to be carried, in pieces that are dealt with one by one.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::ids::{Ordinal, Position};
 #[cfg(idjournal_mutants)]
@@ -31,6 +31,11 @@ pub(super) enum Piece {
     Prepare(Prepare),
     Settings {
         pattern: Box<[u8]>,
+    },
+    /// The last place that a commit gave at an address.
+    Last {
+        address: u32,
+        ordinal: Ordinal,
     },
     /// What ended adds whose copies may lie behind the record that says so.
     Removes(Vec<(u32, Ordinal)>),
@@ -68,11 +73,16 @@ impl Prepare {
     /// Its pieces, now that its adds were given these places; 0 is none.
     pub(super) fn committed(self, given: &[Ordinal], copies: &mut Copies) -> VecDeque<Piece> {
         let mut pieces = VecDeque::new();
-        for (address, ordinal) in self.adds.into_iter().zip(given) {
-            if *ordinal != Ordinal(0) {
-                note_add(&mut pieces, copies, address, *ordinal);
-            }
+        let placed = self.adds.into_iter().zip(given.iter().copied());
+        let placed: Vec<(u32, Ordinal)> = placed
+            .filter(|(_, ordinal)| *ordinal != Ordinal(0))
+            .collect();
+        for (address, ordinal) in &placed {
+            note_add(&mut pieces, copies, *address, *ordinal);
         }
+        let last: BTreeMap<u32, Ordinal> = placed.into_iter().collect();
+        let last = last.into_iter();
+        pieces.extend(last.map(|(address, ordinal)| Piece::Last { address, ordinal }));
         let bookmarks = self.bookmarks.into_iter();
         pieces.extend(bookmarks.map(|name| Piece::Bookmark { name }));
         if !self.removes.is_empty() {

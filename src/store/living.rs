@@ -103,6 +103,18 @@ impl Living for Shared {
         self.carry_defined(&address, &mut state)
     }
 
+    fn carry_last(&self, number: u32, ordinal: Ordinal) -> Result<u64, Refused> {
+        let Some(address) = self.registry.by_number(number) else {
+            return Ok(0);
+        };
+        let mut state = self.lock(&address);
+        // A later add and a copy tell it themselves.
+        if state.cache.last() > ordinal || state.cache.is_live(ordinal) {
+            return Ok(0);
+        }
+        self.carry_defined(&address, &mut state)
+    }
+
     #[cfg(idjournal_mutants)]
     fn carry_dead(&self, number: u32, ordinal: Ordinal, id: &[u8]) -> Result<u64, Refused> {
         let (Some(journal), Some(address)) = (&self.journal, self.registry.by_number(number))

@@ -101,6 +101,43 @@ fn what_was_committed_outlives_its_prepare() {
     }
 }
 
+/// No copy tells of a place whose ID is gone; the definition was written before the commit.
+#[test]
+fn the_places_that_a_commit_gave_outlive_its_prepare_though_their_ids_are_gone() {
+    for (is_hole, apart) in [false, true]
+        .into_iter()
+        .flat_map(|hole| (0..60).map(move |n| (hole, n)))
+    {
+        let (memory, store) = new();
+        let orders = store.cache("orders").unwrap();
+        add(&orders, &["before"]);
+        let mut transaction = begin(&store);
+        assert_eq!(transaction.add(&orders, "a").unwrap(), Outcome::Added);
+        if is_hole {
+            assert!(transaction.remove(&orders, "a").unwrap());
+        }
+        drop(transaction.prepare("x").wait().unwrap());
+        // So that the commit lies in the same segment or a later one, and its definition with it.
+        let filler = store.cache("filler").unwrap();
+        for number in 0..apart {
+            let _ = filler.add(uuid(77_000_000 + number)).unwrap();
+        }
+        assert!(store.drop_cache("orders").wait().unwrap());
+        commit(&store, "x");
+        if !is_hole {
+            assert!(orders.remove("a").wait().unwrap());
+        }
+        let last = orders.stats().last_ordinal;
+        let_go(&memory, &store, 12, |store| {
+            let caches = store.caches(None, 9);
+            let exists = caches.iter().any(|info| &*info.address.0 == b"orders");
+            assert!(exists, "is a hole: {is_hole}, {apart} apart");
+            let found = store.cache("orders").unwrap().stats().last_ordinal;
+            assert_eq!(found, last, "is a hole: {is_hole}, {apart} apart");
+        });
+    }
+}
+
 /// The removed add is carried while the remove is only prepared, so that its copy lies behind the
 /// prepare; it must not come back when the prepare is let go.
 #[test]
