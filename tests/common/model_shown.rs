@@ -1,7 +1,7 @@
 //! The reference model in time, and what it shows.
 
 use super::model::Model;
-use super::recorded::{Answer, CACHES, PATTERNS, Recorded, pool, value_of};
+use super::recorded::{Answer, CACHES, InForce, PATTERNS, Recorded, pool, value_of};
 use super::time::{CountingClock, UNITS_PER_STEP};
 
 impl Model {
@@ -59,7 +59,12 @@ impl Model {
             let (namespace, address) = CACHES[at];
             (
                 (address.to_vec(), namespace),
-                (places.capacity, places.max_age.map(CountingClock::age)),
+                InForce {
+                    capacity: places.capacity,
+                    is_by_call: places.is_set_by_call,
+                    age: places.max_age.map(CountingClock::age),
+                    is_age_by_call: places.is_age_set_by_call,
+                },
                 live.collect(),
             )
         });

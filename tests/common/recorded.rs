@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use idjournal::{Cache, Namespace, State, Store};
+use idjournal::{Cache, Namespace, Origin, State, Store};
 
 use super::generator::mix;
 
@@ -87,16 +87,22 @@ pub enum Answer {
     Failed(String),
 }
 
-/// Its name, capacity and age, and its IDs with the adds they have left and their values.
 /// What sets the parts of a fingerprint apart.
 const BOOKMARK: u64 = 0xb00c_3a2c;
 const IN_DOUBT: u64 = 0x1d0b_7000;
 
-type RecordedCache = (
-    (Vec<u8>, Namespace),
-    (u64, Option<Duration>),
-    Vec<(Vec<u8>, u64, Vec<u8>)>,
-);
+/// What holds for a cache: its capacity and its age, each with whether a call has set it, which
+/// decides what later settings change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InForce {
+    pub capacity: u64,
+    pub is_by_call: bool,
+    pub age: Option<Duration>,
+    pub is_age_by_call: bool,
+}
+
+/// Its name, what holds for it, and its IDs with the adds they have left and their values.
+type RecordedCache = ((Vec<u8>, Namespace), InForce, Vec<(Vec<u8>, u64, Vec<u8>)>);
 
 /// A recorded state that stores and models can be compared by: every cache that exists, and every
 /// pattern that was set, with its capacity.
@@ -172,16 +178,24 @@ impl Recorded {
         let infos = store.caches(None, usize::MAX);
         let caches = infos.into_iter().map(|info| {
             let address = info.address.0.to_vec();
-            let mut age = None;
+            let mut in_force = InForce {
+                capacity: info.capacity,
+                is_by_call: false,
+                age: None,
+                is_age_by_call: false,
+            };
             let live = match store.cache_in(info.namespace, &address) {
                 Ok(cache) => {
-                    age = cache.max_age();
+                    let stats = cache.stats();
+                    in_force.is_by_call = stats.capacity_origin == Origin::Call;
+                    in_force.age = cache.max_age();
+                    in_force.is_age_by_call = stats.max_age_origin == Origin::Call;
                     let ids = cache.ids();
                     ids.map(|id| seen(&cache, id, has_values)).collect()
                 }
                 Err(error) => vec![(error.to_string().into_bytes(), 0, Vec::new())],
             };
-            ((address, info.namespace), (info.capacity, age), live)
+            ((address, info.namespace), in_force, live)
         });
         let patterns = store.configured().into_iter();
         let patterns = patterns
@@ -198,10 +212,11 @@ impl Recorded {
                 })
         };
         let mut hash = 0;
-        for ((address, namespace), (capacity, age), ids) in &self.0 {
+        for ((address, namespace), in_force, ids) in &self.0 {
             hash = hash_bytes(mix(hash ^ *namespace as u64), address);
-            let age = age.map_or(0, |age| age.as_secs());
-            hash = mix(mix(hash ^ capacity) ^ age) ^ ids.len() as u64;
+            let age = in_force.age.map_or(0, |age| age.as_secs());
+            let by_call = u64::from(in_force.is_by_call) | u64::from(in_force.is_age_by_call) << 1;
+            hash = mix(mix(mix(hash ^ in_force.capacity) ^ age) ^ by_call) ^ ids.len() as u64;
             for (id, adds_left, value) in ids {
                 hash = mix(hash_bytes(hash_bytes(hash, id), value) ^ adds_left);
             }
@@ -249,11 +264,16 @@ pub const VALUES: usize = 60;
 
 impl fmt::Display for Recorded {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for ((address, namespace), (capacity, age), ids) in &self.0 {
+        for ((address, namespace), in_force, ids) in &self.0 {
+            let origin = |by_call| if by_call { " by call" } else { "" };
             write!(
                 formatter,
-                "    {} {namespace:?} capacity {capacity}, age {age:?}:",
-                address.escape_ascii()
+                "    {} {namespace:?} capacity {}{}, age {:?}{}:",
+                address.escape_ascii(),
+                in_force.capacity,
+                origin(in_force.is_by_call),
+                in_force.age,
+                origin(in_force.is_age_by_call),
             )?;
             for (id, adds_left, value) in ids {
                 write!(formatter, " {}({adds_left}", name_of(id))?;
