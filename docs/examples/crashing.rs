@@ -48,7 +48,7 @@ impl Course {
 }
 
 /// Runs a child until it dies at `point` or ends well; whether it ended well.
-pub(crate) fn run(directory: &Path, way: &str, point: &str) -> Outcome<bool> {
+fn run(directory: &Path, way: &str, point: &str) -> Outcome<bool> {
     let status = Command::new(std::env::current_exe()?)
         .env(DIRECTORY, directory)
         .env(WAY, way)
@@ -61,6 +61,32 @@ pub(crate) fn run(directory: &Path, way: &str, point: &str) -> Outcome<bool> {
     }
 }
 
+/// Has a child go each way and die at each of its points, comes again until it ends well, and looks
+/// up in the page how often the effect is in the file `effects` then.
+pub(crate) fn assert_ways(page: &str, ways: &[(&str, &[&str])], effects: &str) -> Outcome<()> {
+    for (way, points) in ways {
+        for point in *points {
+            let directory = tempfile::tempdir()?;
+            let count = count(directory.path(), way, point, effects)?;
+            assert_row(page, &[way, point, times(count)]);
+        }
+        assert_rows(page, way, points.len());
+    }
+    Ok(())
+}
+
+/// How often there is an effect in all.
+fn count(directory: &Path, way: &str, point: &str, effects: &str) -> Outcome<usize> {
+    let mut point = point;
+    while !run(directory, way, point)? {
+        // Nobody has an answer, so that the message comes again; now nothing happens.
+        point = "nothing";
+    }
+    assert!(run(directory, way, "nothing")?, "a copy that comes later");
+    let found = std::fs::read_to_string(directory.join(effects)).unwrap_or_default();
+    Ok(found.lines().count())
+}
+
 /// Appends `bytes` to a file and syncs it: an effect outside of the store.
 pub(crate) fn append_synced(path: &Path, bytes: &[u8]) -> Outcome<()> {
     let mut file: File = OpenOptions::new().append(true).create(true).open(path)?;
@@ -69,7 +95,7 @@ pub(crate) fn append_synced(path: &Path, bytes: &[u8]) -> Outcome<()> {
 }
 
 /// Checks that the page has a row of these cells, and prints it.
-pub(crate) fn assert_row(page: &str, cells: &[&str]) {
+fn assert_row(page: &str, cells: &[&str]) {
     let row = format!("| {} |", cells.join(" | "));
     println!("{row}");
     assert!(
@@ -79,14 +105,14 @@ pub(crate) fn assert_row(page: &str, cells: &[&str]) {
 }
 
 /// Checks that the page says no more of this way than was tried.
-pub(crate) fn assert_rows(page: &str, way: &str, count: usize) {
+fn assert_rows(page: &str, way: &str, count: usize) {
     let begin = format!("| {way} |");
     let rows = page.lines().filter(|line| line.starts_with(&begin));
     assert_eq!(rows.count(), count, "{way}");
 }
 
 /// How often, in a word.
-pub(crate) fn times(count: usize) -> &'static str {
+fn times(count: usize) -> &'static str {
     match count {
         0 => "never",
         1 => "once",

@@ -1,8 +1,7 @@
 //! A storage that is looked at: it notes every call that it hands on, and may have no locks.
 
 use std::io;
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread;
+use std::sync::{Arc, Mutex};
 
 use idjournal::{Storage, StorageFile, StorageLock, Writes};
 
@@ -26,14 +25,10 @@ pub(crate) enum Call {
 
 type Calls = Arc<Mutex<Vec<Call>>>;
 
-/// Whether syncs of the keeper have to wait, and who does.
-type Gate = Arc<(Mutex<bool>, Condvar)>;
-
 /// See the head of this file.
 pub(crate) struct Watched<S> {
     inner: Arc<S>,
     calls: Calls,
-    gate: Gate,
     lock_error: Option<i32>,
 }
 
@@ -42,7 +37,6 @@ impl<S> Clone for Watched<S> {
         Watched {
             inner: Arc::clone(&self.inner),
             calls: Arc::clone(&self.calls),
-            gate: Arc::clone(&self.gate),
             lock_error: self.lock_error,
         }
     }
@@ -53,15 +47,8 @@ impl<S> Watched<S> {
         Watched {
             inner: Arc::new(inner),
             calls: Calls::default(),
-            gate: Gate::default(),
             lock_error: None,
         }
-    }
-
-    /// From now on every sync by the keeper waits, or none does any more.
-    pub(crate) fn hold_the_keeper(&self, is_held: bool) {
-        *self.gate.0.lock().unwrap() = is_held;
-        self.gate.1.notify_all();
     }
 
     /// Every lock fails with this error of the system.
@@ -85,7 +72,6 @@ impl<S> Watched<S> {
             name: name.to_owned(),
             file,
             calls: Arc::clone(&self.calls),
-            gate: Arc::clone(&self.gate),
         })
     }
 }
@@ -138,7 +124,6 @@ struct WatchedFile {
     name: String,
     file: Arc<dyn StorageFile>,
     calls: Calls,
-    gate: Gate,
 }
 
 impl WatchedFile {
@@ -165,10 +150,6 @@ impl StorageFile for WatchedFile {
 
     fn sync(&self) -> io::Result<()> {
         self.note(Call::Sync);
-        if thread::current().name() == Some("idjournal-keeper") {
-            let is_held = self.gate.0.lock().unwrap();
-            let _opened = self.gate.1.wait_while(is_held, |is_held| *is_held).unwrap();
-        }
         self.file.sync()
     }
 

@@ -5,10 +5,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use idjournal::{MemoryStorage, Options, Store, SyncPolicy};
+use idjournal::{Options, Store, SyncPolicy};
 
+use crate::support::gated::Gated;
 use crate::support::open;
-use crate::support::watched::Watched;
 
 const THREADS: u64 = 24;
 const ADDS: u64 = 300;
@@ -49,7 +49,7 @@ fn threads_that_find_no_room_together_make_one_segment_not_one_each() {
 #[test]
 fn adds_go_on_while_the_keeper_syncs_as_long_as_there_is_room_ahead() {
     const BYTES: u64 = 64 << 10;
-    let storage = Watched::new(MemoryStorage::new());
+    let storage = Gated::default();
     let options = Options::default()
         .segment_bytes(BYTES)
         .id_cache_size(200)
@@ -74,7 +74,7 @@ fn adds_go_on_while_the_keeper_syncs_as_long_as_there_is_room_ahead() {
     }
     assert!(before >= 3, "{:?}", store.stats());
     store.sync().wait().unwrap();
-    storage.hold_the_keeper(true);
+    storage.shut();
     let (sender, progress) = channel();
     let adding = thread::spawn(move || {
         // The rest of the active segment, and most of the next one.
@@ -90,7 +90,7 @@ fn adds_go_on_while_the_keeper_syncs_as_long_as_there_is_room_ahead() {
             Err(error) => break error,
         }
     };
-    storage.hold_the_keeper(false);
+    storage.unlatch();
     assert_eq!(
         stopped,
         RecvTimeoutError::Disconnected,
