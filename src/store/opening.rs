@@ -389,8 +389,14 @@ fn restore(
 /// Takes out what has expired while the store was closed; how many IDs that were.
 fn expire(shared: &Shared) -> u64 {
     let expired = shared.registry.numbered().into_iter().map(|address| {
-        let before = address.state.lock().cache.len();
-        before - shared.lock(&address).cache.len()
+        let (max_age, before) = {
+            let state = address.state.lock();
+            (state.cache.max_age(), state.cache.len())
+        };
+        match max_age {
+            0 => 0,
+            _ => before - shared.lock(&address).cache.len(),
+        }
     });
     expired.sum()
 }
