@@ -4,6 +4,7 @@ mod adding;
 mod address;
 mod aging;
 mod applying;
+mod assembling;
 mod awaiting;
 mod backup;
 mod bookmarks;
