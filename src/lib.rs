@@ -59,6 +59,7 @@
 
 mod address_settings;
 mod cache;
+pub mod camel;
 mod claim;
 mod clock;
 mod commit;
@@ -121,3 +122,8 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/embedding.md")]
 pub struct Embedding;
+
+/// And those of docs/camel.md.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/camel.md")]
+pub struct FromCamel;
