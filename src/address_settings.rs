@@ -38,13 +38,20 @@ use pattern::Rank;
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(default, deny_unknown_fields, rename_all = "kebab-case")
+)]
 #[non_exhaustive]
 pub struct AddressSettings {
     /// How many of its newest IDs an address remembers.
     pub id_cache_size: Option<u64>,
     /// The age from which an ID is as if it were gone; zero: no age ends it.
+    #[cfg_attr(feature = "serde", serde(with = "crate::units::text::optional_age"))]
     pub max_age: Option<Duration>,
     /// Whether the IDs are written to the journal.
+    #[cfg_attr(feature = "serde", serde(rename = "persist-id-cache"))]
     pub persistence: Option<bool>,
     /// With persistence off: whether IDs that are stored already are forgotten for good.
     pub end_stored_ids: bool,
@@ -86,6 +93,8 @@ pub struct Wildcards {
 /// What a call has set for the address stays, whatever settings say. Of settings the most specific
 /// pattern decides, and for one pattern the call before the options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Origin {
     /// A call for this one address.

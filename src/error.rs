@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 use crate::ids::{Owner, SegmentNumber};
 
+#[cfg(feature = "serde")]
+mod written;
+
 /// What the calls of this crate return.
 pub type Result<T> = std::result::Result<T, Error>;
 

@@ -20,6 +20,7 @@ impl fmt::Display for Ordinal {
 
 /// The number of a segment: never reused, one more than the highest ever seen. The first is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub struct SegmentNumber(pub u64);
 
 impl SegmentNumber {
@@ -36,6 +37,7 @@ impl fmt::Display for SegmentNumber {
 /// A file of the journal by its fixed place in the directory; its content changes from life to
 /// life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub struct Slot(pub u32);
 
 impl fmt::Display for Slot {
@@ -145,6 +147,8 @@ impl Ticks {
 
 /// Which of an address's two caches: that of its clients' IDs or that of a bridge's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Namespace {
     /// IDs that clients set on their messages.
     #[default]

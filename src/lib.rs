@@ -58,6 +58,8 @@
 //! The bytes on disk are written down in docs/format.md of the repository.
 
 mod address_settings;
+#[cfg(feature = "artemis")]
+pub mod artemis;
 mod cache;
 pub mod camel;
 mod claim;
@@ -90,6 +92,8 @@ mod store;
 mod store_file;
 mod sync_policy;
 mod transaction;
+#[cfg(feature = "serde")]
+mod units;
 mod waits;
 
 pub use address_settings::{AddressSettings, Origin, Wildcards};
@@ -100,6 +104,8 @@ pub use format::{
     SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, TRANSACTION_ID_BYTES_MAX, VALUE_BYTES_MAX,
 };
 pub use ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Slot, Ticks};
+#[cfg(feature = "serde")]
+pub use options::FileSettings;
 pub use options::{ID_CACHE_SIZE, Options};
 pub use receipt::Receipt;
 pub use recovery::{

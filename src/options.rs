@@ -12,6 +12,14 @@ use crate::ids::Ticks;
 use crate::storage::Writes;
 use crate::sync_policy::SyncPolicy;
 
+#[cfg(feature = "serde")]
+mod file_settings;
+#[cfg(feature = "serde")]
+mod written;
+
+#[cfg(feature = "serde")]
+pub use file_settings::FileSettings;
+
 /// The capacity of an address for which nothing else is said; Artemis's `id-cache-size` has the
 /// same.
 pub const ID_CACHE_SIZE: u64 = 20_000;
@@ -252,6 +260,15 @@ impl Options {
             patterns.set(SetBy::Options, pattern, *settings);
         }
         Ok(patterns)
+    }
+
+    /// Whether `text` is a pattern, by its own words if not.
+    #[cfg(feature = "serde")]
+    pub(crate) fn check_pattern(&self, text: &str) -> std::result::Result<(), String> {
+        let parsed = Patterns::new(self.wildcards).parse(text.as_bytes());
+        parsed
+            .map(|_| ())
+            .map_err(|why| format!("the match {text:?}: {why}"))
     }
 
     /// Adds what these options say of every address.

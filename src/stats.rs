@@ -10,6 +10,8 @@ use crate::ids::Ticks;
 /// What is counted per ID is the sum of what the [caches](CacheStats) have counted, dropped ones
 /// included. Bytes are bytes of records in the journal unless the name says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(default, rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub struct Stats {
     /// IDs told "added".
@@ -103,6 +105,8 @@ impl Stats {
 /// restarts. The others count from the open of the store on, or from the first use of the address
 /// since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(default, rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub struct CacheStats {
     /// IDs it remembers.
@@ -112,6 +116,7 @@ pub struct CacheStats {
     /// Where that capacity comes from.
     pub capacity_origin: Origin,
     /// The age from which an ID is as if it were gone; none if no age ends it.
+    #[cfg_attr(feature = "serde", serde(with = "crate::units::text::optional_span"))]
     pub max_age: Option<Duration>,
     /// Where that age comes from.
     pub max_age_origin: Origin,
@@ -150,9 +155,11 @@ pub struct CacheStats {
     /// IDs given the newest place.
     pub renewed: u64,
     /// How old the oldest ID is that it remembers.
+    #[cfg_attr(feature = "serde", serde(with = "crate::units::text::optional_span"))]
     pub oldest_age: Option<Duration>,
     /// How old the ID was that was last pushed out by a later add: how far back in time the window
     /// reaches.
+    #[cfg_attr(feature = "serde", serde(with = "crate::units::text::optional_span"))]
     pub age_at_last_eviction: Option<Duration>,
 }
 

@@ -55,7 +55,14 @@ fn table_faults(table: &Table) -> Vec<String> {
         .iter()
         .filter(|(from, to)| reach(table, from).contains(*to));
     faults.extend(joined.map(|(from, to)| format!("{from} leads to {to}")));
-    let may = ["error", "ids", "record", "recovery/classify", "segment"];
+    let may = [
+        "error",
+        "ids",
+        "record",
+        "recovery/classify",
+        "segment",
+        "units",
+    ];
     for name in ["recovery/classify", "recovery/report"] {
         let names = table.get(name).into_iter().flatten();
         let other = names.filter(|one| !may.contains(&one.as_str()));

@@ -17,6 +17,8 @@ pub struct Progress {
 
 /// What recovery found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(default, rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub struct RecoveryReport {
     /// The directory was empty, and a new store was made there.
@@ -60,6 +62,8 @@ pub struct RecoveryReport {
 
 /// A segment of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub struct SegmentReport {
     /// Its number.
@@ -74,6 +78,8 @@ pub struct SegmentReport {
 
 /// Where the journal ends in something that is no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub struct TailReport {
     /// The segment.
@@ -86,6 +92,8 @@ pub struct TailReport {
 
 /// A capacity that the options changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub struct CapacityChange {
     /// Which of the two caches.
@@ -102,6 +110,8 @@ pub struct CapacityChange {
 
 /// An age that the options changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub struct AgeChange {
     /// Which of the two caches.
@@ -109,8 +119,16 @@ pub struct AgeChange {
     /// The address.
     pub address: Bytes,
     /// The age before; none if there was none.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, with = "crate::units::text::optional_span")
+    )]
     pub old: Option<Duration>,
     /// The age now.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, with = "crate::units::text::optional_span")
+    )]
     pub new: Option<Duration>,
     /// Live IDs that were forgotten by it.
     pub forgotten: u64,
@@ -118,6 +136,8 @@ pub struct AgeChange {
 
 /// A cache whose stored IDs were ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub struct EndedCache {
     /// Which of the two caches.

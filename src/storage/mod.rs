@@ -18,6 +18,8 @@ pub use memory::MemoryStorage;
 
 /// How a file's bytes are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Writes {
     /// Mapped where the file system is known to allow it safely (ext2/3/4, tmpfs), else positioned.
     #[default]
