@@ -75,6 +75,8 @@ mod ids;
 pub mod inspect;
 mod journal;
 mod keeper;
+#[cfg(feature = "metrics")]
+pub mod meter;
 #[cfg(not(idjournal_mutants))]
 mod mutant;
 #[cfg(idjournal_mutants)]

@@ -15,7 +15,6 @@ mod figures;
 mod forgetting;
 mod handle;
 mod in_doubt;
-mod late;
 mod living;
 mod maintenance;
 mod opening;
@@ -32,7 +31,6 @@ mod setting;
 mod settle;
 mod shared;
 mod transact;
-mod turning;
 
 use std::path::Path;
 use std::sync::Arc;
