@@ -24,23 +24,50 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// An index for `entries` at once, in a window of `capacity`.
-    pub(super) fn sized(entries: u64, capacity: u64) -> Index {
-        let entries = usize::try_from(entries).unwrap_or(usize::MAX);
+    /// An index of all `entries`, about `len` hashes and ordinals from old to new, in a window of
+    /// `capacity`; and the older ordinals of IDs that are there twice, which it leaves out.
+    ///
+    /// Each table is filled by itself, at its final size, so that what is written to stays near.
+    /// `is_same` tells whether two ordinals hold the same ID, the hash of the first being given.
+    pub(super) fn of<I: Iterator<Item = (u32, u32)>>(
+        entries: impl Fn() -> I,
+        (len, capacity): (u64, u64),
+        is_same: impl Fn((u32, u32), u32) -> bool,
+    ) -> (Index, Vec<u32>) {
+        let tables = len.div_ceil(TABLE_FULL as u64).max(1);
         let mut index = Index::default();
         index
             .tables
-            .resize_with(entries.div_ceil(TABLE_FULL).max(1), Table::default);
-        for at in 0..index.tables.len() {
-            let own = index.share(at, entries as u64);
-            let own = if index.tables.len() > 1 {
-                own + 4 * own.isqrt()
-            } else {
-                own
-            };
-            index.tables[at] = Table::with_room(index.room(at, own, capacity));
+            .resize_with(usize::try_from(tables).unwrap_or(1), Table::default);
+        let mut ends = vec![0; index.tables.len()];
+        entries().for_each(|(hash, _)| ends[index.table_of(hash)] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            // Where the table's own entries begin; filling it moves that to their end.
+            sum += std::mem::replace(end, sum);
         }
-        index
+        let mut sorted = vec![(0, 0); sum];
+        for entry in entries() {
+            let end = &mut ends[index.table_of(entry.0)];
+            sorted[*end] = entry;
+            *end += 1;
+        }
+        let (mut doubles, mut begin) = (Vec::new(), 0);
+        for (at, end) in ends.into_iter().enumerate() {
+            let own = &sorted[begin..end];
+            let mut table = Table::with_room(index.room(at, own.len(), capacity));
+            for entry in own {
+                if let Some(double) = table.find(entry.0, |other| is_same(*entry, other)) {
+                    table.remove(entry.0, double);
+                    doubles.push(double);
+                }
+                table.insert(entry.0, entry.1);
+            }
+            index.entries += table.len();
+            index.tables[at] = table;
+            begin = end;
+        }
+        (index, doubles)
     }
 
     /// Whether nothing was ever inserted.

@@ -68,27 +68,26 @@ impl Cache {
         if !self.index.is_unused() {
             return;
         }
-        let mut index = Index::sized(self.len, self.capacity);
         let (chunks, last) = (&self.chunks, self.last);
-        let hash_of = |ordinal| super::hash_at(chunks, last, ordinal);
-        let mut doubles = Vec::new();
-        for (ordinal, hash, id) in chunks.live() {
-            let double = index.find(hash, |other| {
-                let place = chunks.get(Cache::whole(last, other));
-                place.is_some_and(|(chunk, offset)| chunk.holds(offset, hash, id))
-            });
-            if let Some(double) = double {
-                index.remove(hash, double);
-                doubles.push(Cache::whole(last, double));
-            }
-            index.insert(hash, low(ordinal), self.capacity, hash_of);
-        }
+        let entries = || {
+            let live = chunks.live();
+            live.map(|(ordinal, hash, _)| (hash, low(ordinal)))
+        };
+        let place = |ordinal| chunks.get(Cache::whole(last, ordinal));
+        let is_same = |(hash, ordinal), other| {
+            let alike = place(other).filter(|(chunk, at)| chunk.hash(*at) == Some(hash));
+            let own = || place(ordinal).and_then(|(chunk, at)| chunk.get(at));
+            let both = alike.and_then(|alike| Some((alike, own()?)));
+            both.is_some_and(|((chunk, at), own)| chunk.holds(at, hash, own.id))
+        };
+        let of = (self.len, self.capacity);
+        let (index, doubles) = Index::of(entries, of, is_same);
         // A few IDs are found without one.
         if self.chunks.only(UNINDEXED_MAX).is_none() {
             self.index = index;
         }
         for double in doubles {
-            self.remove(Ordinal(double));
+            self.remove(Ordinal(Cache::whole(last, double)));
         }
     }
 

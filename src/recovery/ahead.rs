@@ -12,6 +12,7 @@ use std::thread;
 
 use crate::directory::slot_name;
 use crate::error::{Error, Result};
+use crate::facade::Mutex;
 use crate::hash::IdHasher;
 use crate::ids::{Ordinal, SegmentNumber, Ticks};
 use crate::record::{Add, Record};
@@ -28,10 +29,13 @@ const THREADS_MAX: usize = 16;
 /// Bytes of IDs, or records, after which a batch is handed over.
 const BATCH_BYTES: usize = 32 << 10;
 const BATCH_STEPS: usize = 1024;
+/// Beyond that, for the record that reaches it.
+const BATCH_SLACK_BYTES: usize = 4 << 10;
 /// Batches that may wait to be applied: what they hold is all that reading ahead takes.
 const BATCHES_AHEAD: usize = 16;
 
 /// Some records of one segment, in order, with all that must be read of them.
+#[derive(Default)]
 pub(super) struct Batch {
     /// The place of the segment in the chain.
     pub(super) segment: usize,
@@ -90,13 +94,13 @@ impl Batch {
         }
     }
 
-    fn new(segment: usize) -> Batch {
-        Batch {
-            segment,
-            steps: Vec::with_capacity(BATCH_STEPS),
-            is_last: false,
-            bytes: Vec::with_capacity(BATCH_BYTES),
-        }
+    /// Forgets all but the memory.
+    fn begin(&mut self, segment: usize) {
+        (self.segment, self.is_last) = (segment, false);
+        self.steps.clear();
+        self.steps.reserve_exact(BATCH_STEPS);
+        self.bytes.clear();
+        self.bytes.reserve_exact(BATCH_BYTES + BATCH_SLACK_BYTES);
     }
 
     fn push(&mut self, item: &Item<'_>, hasher: &IdHasher) {
@@ -179,50 +183,89 @@ pub(super) fn read_segments(store: &StoreCopy, all: &[SlotFacts]) -> HashMap<Lif
 pub(super) fn read_chain(
     chain: &Chain,
     hasher: &IdHasher,
-    mut apply: impl FnMut(Batch) -> Result<()>,
+    mut apply: impl FnMut(&Batch) -> Result<()>,
 ) -> Result<()> {
     let bytes = chain.segments.iter().map(|segment| segment.end).sum();
     if threads(bytes) < 2 {
-        return read_batches(chain, hasher, apply);
+        return read_batches(chain, hasher, alone(apply));
     }
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(BATCHES_AHEAD);
+        let (give_back, given_back) = mpsc::channel::<Batch>();
         let read = move || {
             // Nobody listens any more if applying has failed: that is told, not this.
-            let hand_over = |batch| sender.send(batch).map_err(|_| Error::Closed);
+            let hand_over = |batch| {
+                sender.send(batch).map_err(|_| Error::Closed)?;
+                Ok(given_back.try_recv().unwrap_or_default())
+            };
             read_batches(chain, hasher, hand_over)
         };
         let Ok(reader) = thread::Builder::new().spawn_scoped(scope, read) else {
-            return read_batches(chain, hasher, apply);
+            return read_batches(chain, hasher, alone(&mut apply));
         };
-        receiver.into_iter().try_for_each(&mut apply)?;
+        receiver.into_iter().try_for_each(|batch| {
+            apply(&batch)?;
+            // Once all is read nobody wants it any more.
+            let _ = give_back.send(batch);
+            Ok(())
+        })?;
         reader
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
+/// Applies at once what is handed over.
+fn alone(mut apply: impl FnMut(&Batch) -> Result<()>) -> impl FnMut(Batch) -> Result<Batch> {
+    move |batch| {
+        apply(&batch)?;
+        Ok(batch)
+    }
+}
+
+/// `hand_over` gives a batch for what comes next, with whatever it held before.
 fn read_batches(
     chain: &Chain,
     hasher: &IdHasher,
-    mut hand_over: impl FnMut(Batch) -> Result<()>,
+    mut hand_over: impl FnMut(Batch) -> Result<Batch>,
 ) -> Result<()> {
+    let mut batch = Batch::default();
     for (segment, of_chain) in chain.segments.iter().enumerate() {
         let failed = |error| Error::io("read", slot_name(of_chain.facts.slot), error);
         let file = File::clone(&of_chain.facts.file);
         let mut reader =
             SegmentReader::new(file, &of_chain.header, Some(of_chain.end)).map_err(failed)?;
-        let mut batch = Batch::new(segment);
+        batch.begin(segment);
         while let Some(item) = reader.next().map_err(failed)? {
             batch.push(&item, hasher);
             if batch.steps.len() >= BATCH_STEPS || batch.bytes.len() >= BATCH_BYTES {
-                hand_over(std::mem::replace(&mut batch, Batch::new(segment)))?;
+                batch = hand_over(batch)?;
+                batch.begin(segment);
             }
         }
         batch.is_last = true;
-        hand_over(batch)?;
+        batch = hand_over(batch)?;
     }
     Ok(())
+}
+
+/// Has `work` done with each of `items`, on all cores if `much` of it is to be done.
+pub(super) fn for_each<T: Send>(items: Vec<T>, is_much: bool, work: impl Fn(T) + Sync) {
+    let others = if is_much { threads(u64::MAX) - 1 } else { 0 };
+    let left = Mutex::new(items.into_iter());
+    let take = || left.lock().next();
+    let work = || {
+        while let Some(item) = take() {
+            work(item);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..others {
+            // Without that thread the others have more to do.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
 }
 
 fn threads(bytes: u64) -> usize {

@@ -160,7 +160,7 @@ pub(crate) fn replay(
                 total_bytes,
             });
         }
-        apply(&mut replayed, segment, &batch)?;
+        apply(&mut replayed, segment, batch)?;
         if batch.is_last {
             done_bytes += segment.end;
             end = At {

@@ -17,7 +17,11 @@ use crate::mutant::{self, Mutant};
 use crate::record::{
     Add, Decoded, Definition, Element, Elements, Record, TransactionBody, transaction_bytes,
 };
+use crate::recovery::ahead::for_each;
 use crate::recovery::beside::{Bookmark, Configured, Prepared};
+
+/// So many IDs that finding their places in the indexes is work for all cores.
+const MANY_IDS: u64 = 100_000;
 
 /// Everything that the journal says, applied.
 pub(crate) struct Replayed {
@@ -218,10 +222,17 @@ impl Replayed {
 
     /// Ends the replay. Checks what can only be known then: what lives has a name.
     pub(crate) fn finish(&mut self, end: At) -> Result<()> {
-        for address in self.addresses.values_mut() {
-            drop(address.cache.expire(self.newest_time));
-            address.cache.restored();
-        }
+        let newest = self.newest_time;
+        let caches = self
+            .addresses
+            .values_mut()
+            .map(|address| &mut address.cache);
+        let caches: Vec<_> = caches.collect();
+        let ids: u64 = caches.iter().map(|cache| cache.len()).sum();
+        for_each(caches, ids >= MANY_IDS, |cache| {
+            drop(cache.expire(newest));
+            cache.restored();
+        });
         self.check_prepared()?;
         let nameless = self
             .addresses

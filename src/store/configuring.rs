@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::address_settings::{AddressSettings, Effective, Origin, Pattern, SetBy};
 use crate::error::{Bytes, Cause, Error, Result};
-use crate::ids::{Namespace, Ordinal, Position};
+use crate::ids::{Namespace, Position};
 use crate::journal::{Purpose, Standing};
 use crate::mutant::{self, Mutant};
 use crate::options::{Fresh, Options, age_of, check_settings, ticks_of};
@@ -20,7 +20,6 @@ use crate::stats::CacheStats;
 use crate::store::Store;
 use crate::store::adding::{Placed, signed};
 use crate::store::address::{Address, AddressState};
-use crate::store::applying::check_ends;
 use crate::store::set_aside::SetAside;
 use crate::store::setting::Setting;
 use crate::store::shared::Shared;
@@ -130,6 +129,7 @@ impl Shared {
         settings.end_stored_ids &= settings.persistence.is_some();
         let _only_one = self.configuring.lock();
         let pattern = self.parse(text, &settings)?;
+        self.number_those_turned_on(&pattern, &settings)?;
         let aside = self.set_aside(&pattern)?;
         let ((), mut position) = self.record_settings(&pattern, settings, &aside)?;
         for address in self.matching(&pattern) {
@@ -169,22 +169,6 @@ impl Shared {
         Ok(pattern)
     }
 
-    /// Whether stored IDs were to end with these settings though nobody has said that they may.
-    fn would_end_unasked(&self, pattern: &Pattern, settings: &AddressSettings) -> bool {
-        let mut stored = self.matching(pattern);
-        stored.retain(|address| address.state.lock().defined.is_some());
-        // Nobody sees them in between.
-        let mut patterns = self.patterns.lock();
-        let before = patterns.set(SetBy::Call, pattern.clone(), *settings);
-        let ends = |address: &Arc<Address>| {
-            let effective = patterns.effective(&address.name);
-            !effective.is_stored() && check_ends(&effective).is_err()
-        };
-        let would_end = stored.iter().any(ends);
-        patterns.set(SetBy::Call, pattern.clone(), before);
-        would_end
-    }
-
     /// What a failure means behind the first record of a change, which is on its way to the disk:
     /// only the next open can finish it.
     fn broken_off(&self, error: Error) -> Error {
@@ -198,8 +182,8 @@ impl Shared {
         }
     }
 
-    /// Sets the space aside that the record of `pattern` takes, and two for each address that it
-    /// matches: one with another capacity and one with another age, or its end.
+    /// Sets the space aside that the record of `pattern` takes, and three for each address that it
+    /// matches: one with another capacity, one with another age, and its beginning or its end.
     fn set_aside(self: &Arc<Self>, pattern: &Pattern) -> Result<SetAside<'_>> {
         let record = Record::Settings {
             time: self.now(),
@@ -209,9 +193,10 @@ impl Shared {
         let mut longest = encoded_bytes(&record, true);
         let mut bytes = longest;
         for address in self.matching(pattern) {
-            if address.state.lock().defined.is_some() {
+            let state = address.state.lock();
+            if state.defined.is_some() || state.is_begun {
                 let definition = definition_bytes(address.name.len(), true);
-                bytes += 2 * definition;
+                bytes += 3 * definition;
                 longest = longest.max(definition);
             }
         }
@@ -267,7 +252,7 @@ impl Shared {
     }
 
     /// All addresses that `pattern` matches; one without wildcards is looked up.
-    fn matching(&self, pattern: &Pattern) -> Vec<Arc<Address>> {
+    pub(crate) fn matching(&self, pattern: &Pattern) -> Vec<Arc<Address>> {
         if let Some(name) = pattern.name() {
             let both = [Namespace::Client, Namespace::Bridge];
             let found = both.map(|namespace| self.registry.get(namespace, name));
@@ -304,63 +289,6 @@ impl Shared {
             position = position.max(end);
         }
         Ok(position)
-    }
-
-    /// Begins or ends to write what happens to an address to the journal.
-    fn store_or_not(
-        self: &Arc<Self>,
-        address: &Arc<Address>,
-        effective: &Effective,
-        aside: &SetAside<'_>,
-    ) -> Result<Placed<()>> {
-        let is_stored = effective.is_stored();
-        self.with_room(aside.room(Purpose::Freeing), || {
-            let mut state = self.lock(address);
-            let state = &mut *state;
-            let Some(journal) = &self.journal else {
-                return Ok((((), None), false));
-            };
-            if state.is_memory_only != is_stored {
-                return Ok((((), None), false));
-            }
-            let next = Ordinal(state.cache.last().0 + 1);
-            if is_stored {
-                state.is_memory_only = false;
-                state.stored_from = next;
-                // Until they go they count as if they had records.
-                journal.change_live(signed(state.cache.live_bytes()));
-                return Ok((((), None), false));
-            }
-            let Some(dropped) = state.dropped() else {
-                state.is_memory_only = true;
-                return Ok((((), None), false));
-            };
-            check_ends(effective)?;
-            // A definition that a transaction in doubt needs for the name lives on.
-            let mut extras = self.extras.lock();
-            let freed = match extras.is_named(dropped.address) {
-                true => state.cache.live_bytes(),
-                false => state.all_live_bytes(),
-            };
-            let record = Record::Drop {
-                dropped,
-                other: None,
-                time: self.now(),
-            };
-            let live = |_| -signed(freed);
-            let purpose = aside.purpose(&record, Purpose::Freeing);
-            let appended = journal.append(&record, Standing::Alone, purpose, live)?;
-            aside.spent(purpose);
-            state.forgot(next, appended.end);
-            state.is_memory_only = true;
-            if let Some(defined) = state.defined.take() {
-                extras.end_name(dropped.address, &defined);
-            }
-            state.incarnation = dropped.incarnation.saturating_add(1);
-            let named_in = appended.end.segment();
-            self.registry.dropped(dropped.address, address, named_in);
-            Ok((((), Some(appended.end)), appended.is_owing))
-        })
     }
 
     /// Writes into `stats` what holds for an address and where each value comes from.

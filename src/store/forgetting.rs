@@ -156,7 +156,7 @@ impl Shared {
         placed
     }
 
-    /// Ends those of the addresses that are in memory only, beside a journal.
+    /// Ends those of the addresses that exist in memory only, beside a journal.
     fn end_unstored(
         &self,
         addresses: &[Arc<Address>],
@@ -164,7 +164,7 @@ impl Shared {
         forgotten: &mut Vec<Forgotten>,
     ) {
         for (address, state) in addresses.iter().zip(states) {
-            if state.is_memory_only && state.is_begun {
+            if state.defined.is_none() && state.is_begun {
                 forgotten.extend(self.begin_anew(&address.name, state));
             }
         }

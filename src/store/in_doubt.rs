@@ -12,6 +12,7 @@ use crate::recovery::{Bookmark, Change, element_bytes};
 use crate::store::adding::{Attempt, Placed, signed};
 use crate::store::address::{AddressState, lock_all};
 use crate::store::extras::{Content, Extras, InDoubt};
+use crate::store::late::Late;
 use crate::store::prepared::Resolved;
 use crate::store::settle::stored_bytes;
 use crate::store::shared::Shared;
@@ -62,10 +63,14 @@ impl Shared {
             return Ok((Resolved::Unknown, self.last_resolved()));
         };
         let mut forgotten = Vec::new();
+        let mut late = Late::default();
         let placed = self.with_room(Purpose::Within, || {
             let mut states = lock_all(&content.addresses);
             forgotten = self.expire_all(&mut states);
-            self.resolve_locked(transaction, &content, &mut states, end)
+            if end == End::Commit && self.is_in_doubt(transaction, &content) {
+                self.do_late(&content, &mut states, &mut late)?;
+            }
+            self.resolve_locked(transaction, (&content, &late), &mut states, end)
         });
         drop(forgotten);
         let addresses = content.addresses.clone();
@@ -83,43 +88,38 @@ impl Shared {
         (last > journal.commit.durable()).then_some(last)
     }
 
+    fn is_in_doubt(&self, transaction: &[u8], content: &Arc<Content>) -> bool {
+        let extras = self.extras.lock();
+        let doubt = extras.in_doubt.get(transaction);
+        doubt.is_some_and(|doubt| Arc::ptr_eq(&doubt.content, content))
+    }
+
     fn resolve_locked(
         self: &Arc<Self>,
         transaction: &[u8],
-        content: &Arc<Content>,
+        (content, late): (&Arc<Content>, &Late),
         states: &mut States<'_>,
         end: End,
     ) -> Attempt<Resolved> {
-        let is_it = |extras: &Extras| {
-            let doubt = extras.in_doubt.get(transaction);
-            doubt.is_some_and(|doubt| Arc::ptr_eq(&doubt.content, content))
-        };
         let unknown = || Ok(((Resolved::Unknown, self.last_resolved()), false));
-        if !is_it(&self.extras.lock()) {
+        if !self.is_in_doubt(transaction, content) {
             return unknown();
         }
         let given = match end {
-            End::Commit => {
-                self.record_late(content, states)?;
-                self.given(content, states)
-            }
+            End::Commit => self.given((content, late), states),
             End::RollBack => Vec::new(),
         };
-        for given in given.iter().filter(|given| given.is_kept()) {
+        for given in given.iter().filter(|given| given.ordinal != Ordinal(0)) {
             let (Some(address), Some(state)) =
                 (content.addresses.get(given.at), states.get_mut(given.at))
             else {
                 continue;
             };
-            if state.defined.is_none() {
+            if state.defined.is_none() && !state.is_memory_only {
                 self.define(address, state, Purpose::Within)?;
             }
         }
         let mut extras = self.extras.lock();
-        if !is_it(&extras) {
-            drop(extras);
-            return unknown();
-        }
         let time = self.now();
         let appended = self.append_end(&mut extras, transaction, &given, (end, time))?;
         let Some(doubt) = extras.in_doubt.remove(transaction) else {
@@ -129,7 +129,7 @@ impl Shared {
         let live_before = stored_bytes(states);
         let mut freed = signed(doubt.record_bytes);
         if end == End::Commit {
-            freed += self.apply_commit(&mut extras, &doubt, states, (&given, time));
+            freed += self.apply_commit(&mut extras, (&doubt, late), states, (&given, time));
             self.note_commit(&mut extras, &doubt, states, (&given, appended));
         }
         self.settle_claims(content, states);
@@ -144,48 +144,16 @@ impl Shared {
         Ok(placed)
     }
 
-    /// Records the adds that are not in the prepare, since their address was in memory only then,
-    /// and are to be recorded now. Done twice it does no more.
-    fn record_late(
-        self: &Arc<Self>,
-        content: &Content,
-        states: &mut States<'_>,
-    ) -> std::result::Result<(), Refused> {
-        for change in content
-            .changes
-            .iter()
-            .filter(|one| !content.is_recorded(one))
-        {
-            let at = place_of(change);
-            let (
-                Change::Add {
-                    id,
-                    value,
-                    is_hole: false,
-                    ..
-                },
-                Some(address),
-                Some(state),
-            ) = (change, content.addresses.get(at), states.get_mut(at))
-            else {
-                continue;
-            };
-            let hash = self.hash(id);
-            let is_new = state.cache.capacity() > 0 && state.cache.find(hash, id).is_none();
-            if self.journal_of(state).is_some() && is_new {
-                self.record(address, state, (hash, id, value), Purpose::Within)?;
-            }
-        }
-        Ok(())
-    }
-
     /// The places that the adds are given at commit, in order.
-    fn given(&self, content: &Content, states: &States<'_>) -> Vec<Given> {
+    fn given(&self, (content, late): (&Content, &Late), states: &States<'_>) -> Vec<Given> {
         let begin = |state: &MutexGuard<'_, AddressState>| Settling::begin(&state.cache);
         let mut settling: Vec<Settling> = states.iter().map(begin).collect();
         let mut own: HashMap<(usize, &[u8]), Ordinal> = HashMap::new();
         let mut given = Vec::new();
-        for change in &content.changes {
+        for (index, change) in content.changes.iter().enumerate() {
+            if late.is_done(index) {
+                continue;
+            }
             let at = place_of(change);
             let (Some(settling), Some(state)) = (settling.get_mut(at), states.get(at)) else {
                 continue;
@@ -252,7 +220,7 @@ impl Shared {
     fn apply_commit(
         &self,
         extras: &mut Extras,
-        doubt: &InDoubt,
+        (doubt, late): (&InDoubt, &Late),
         states: &mut States<'_>,
         (given, time): (&[Given], Ticks),
     ) -> i64 {
@@ -264,7 +232,10 @@ impl Shared {
             .iter()
             .filter(|one| content.is_recorded(one));
         let count = recorded.count() as u64;
-        for change in &doubt.content.changes {
+        for (index, change) in doubt.content.changes.iter().enumerate() {
+            if late.is_done(index) {
+                continue;
+            }
             let bytes = element_bytes(count, &change.element(|at| at));
             let state = states.get_mut(place_of(change));
             match (change, state) {

@@ -15,6 +15,7 @@ mod figures;
 mod forgetting;
 mod handle;
 mod in_doubt;
+mod late;
 mod living;
 mod maintenance;
 mod opening;
@@ -31,6 +32,7 @@ mod setting;
 mod settle;
 mod shared;
 mod transact;
+mod turning;
 
 use std::path::Path;
 use std::sync::Arc;

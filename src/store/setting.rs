@@ -110,7 +110,8 @@ impl Shared {
             if state.has(setting, by_call) || is_anothers && !mutant::is(Mutant::SettingBeatsCall) {
                 return Ok(((0, self.last_change(&state)), false));
             }
-            if !by_call && !state.is_begun {
+            let is_named = state.defined.is_some();
+            if !by_call && !state.is_begun && !is_named {
                 // There is only a handle: what it begins with is changed.
                 forgotten.extend(state.put_in_force(setting, false));
                 return Ok(((0, None), false));
@@ -127,7 +128,9 @@ impl Shared {
             let to = (setting, by_call);
             let appended = self.define_setting(address, &mut state, to, aside)?;
             let gone = state.put_in_force(setting, by_call);
-            self.begun(&mut state);
+            if by_call {
+                self.begun(&mut state);
+            }
             journal.change_live(-signed(gone.as_ref().map_or(0, |gone| gone.bytes)));
             forgotten.extend(gone);
             let shrunk = before - state.cache.len();
@@ -184,7 +187,12 @@ impl Shared {
         let before = self.definition_before(state, number);
         let live = |bytes| signed(bytes) - signed(before);
         let purpose = aside.purpose(&record, Purpose::Ordinary);
-        let appended = journal.append(&record, Standing::Alone, purpose, live)?;
+        // A definition that is there for a transaction in doubt does not begin the cache.
+        let standing = match by_call || state.is_begun {
+            true => Standing::Alone,
+            false => Standing::Before,
+        };
+        let appended = journal.append(&record, standing, purpose, live)?;
         aside.spent(purpose);
         self.defined(state, number, &appended);
         Ok(appended)

@@ -6,10 +6,13 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod any_order;
 mod crashes;
+mod listed;
 mod patterns;
 mod persistence;
 mod restarts;
+mod turning;
 
 use idjournal::{AddressSettings, Cache, MemoryStorage, Options, Outcome, Store};
 
