@@ -3,6 +3,11 @@
 //! Nothing here opens or changes a store. How each of Artemis's features is done with this engine,
 //! and what differs, is told in docs/artemis.md of the repository.
 //!
+//! # Settings
+//!
+//! [`read_broker_xml`] takes the size of the caches, their persistence and the address settings from
+//! the file that the broker has.
+//!
 //! # IDs
 //!
 //! Artemis takes a message's ID from the property [`DUPLICATE_ID_HEADER`]. Bytes are the ID as they
@@ -42,6 +47,14 @@
 use std::fmt::{self, Display};
 
 use crate::Namespace;
+
+mod broker_xml;
+mod document;
+mod fault;
+mod values;
+
+pub use broker_xml::{read_broker_xml, read_broker_xml_with};
+pub use fault::{BrokerXmlError, BrokerXmlFault};
 
 /// The property of a message that holds the ID its client gave it: text or bytes, unique within the
 /// address. Its cache is that of [`Namespace::Client`].

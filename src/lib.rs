@@ -94,7 +94,7 @@ mod store;
 mod store_file;
 mod sync_policy;
 mod transaction;
-#[cfg(feature = "serde")]
+#[cfg(any(feature = "serde", feature = "artemis"))]
 mod units;
 mod waits;
 
@@ -106,7 +106,7 @@ pub use format::{
     SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, TRANSACTION_ID_BYTES_MAX, VALUE_BYTES_MAX,
 };
 pub use ids::{Namespace, Ordinal, Owner, Position, SegmentNumber, Slot, Ticks};
-#[cfg(feature = "serde")]
+#[cfg(any(feature = "serde", feature = "artemis"))]
 pub use options::FileSettings;
 pub use options::{ID_CACHE_SIZE, Options};
 pub use receipt::Receipt;

@@ -12,12 +12,12 @@ use crate::ids::Ticks;
 use crate::storage::Writes;
 use crate::sync_policy::SyncPolicy;
 
-#[cfg(feature = "serde")]
+#[cfg(any(feature = "serde", feature = "artemis"))]
 mod file_settings;
 #[cfg(feature = "serde")]
 mod written;
 
-#[cfg(feature = "serde")]
+#[cfg(any(feature = "serde", feature = "artemis"))]
 pub use file_settings::FileSettings;
 
 /// The capacity of an address for which nothing else is said; Artemis's `id-cache-size` has the
@@ -262,15 +262,6 @@ impl Options {
         Ok(patterns)
     }
 
-    /// Whether `text` is a pattern, by its own words if not.
-    #[cfg(feature = "serde")]
-    pub(crate) fn check_pattern(&self, text: &str) -> std::result::Result<(), String> {
-        let parsed = Patterns::new(self.wildcards).parse(text.as_bytes());
-        parsed
-            .map(|_| ())
-            .map_err(|why| format!("the match {text:?}: {why}"))
-    }
-
     /// Adds what these options say of every address.
     pub(crate) fn inherit(&self, mut effective: Effective) -> Effective {
         let for_all = AddressSettings {
@@ -292,7 +283,20 @@ impl Options {
         }
     }
 
-    pub(crate) fn validate(&self) -> Result<()> {
+    /// Whether a store can be opened with these options; `open` asks it first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Options`] for what means nothing, [`Error::Limit`] for what is too high.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let options = idjournal::Options::default().segment_bytes(1_000);
+    /// let error = options.validate().unwrap_err().to_string();
+    /// assert_eq!(error, "option segment_bytes: must be a multiple of 1024 from 1024 to 512 MiB");
+    /// ```
+    pub fn validate(&self) -> Result<()> {
         let wrong = |option, why| Err(Error::Options { option, why });
         let bytes = self.segment_bytes;
         let range = format::SEGMENT_BYTES_MIN..=format::SEGMENT_BYTES_MAX;

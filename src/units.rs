@@ -3,7 +3,6 @@
 //! Pure; every step is checked, so that no text, however long its number, gives a wrong one.
 
 /// What a size is, for who wrote another.
-#[cfg(any(feature = "serde", feature = "artemis"))]
 pub(crate) const SIZE: &str =
     "a number of bytes such as 10485760, or of KiB, MiB or GiB such as \"64MiB\"";
 
@@ -14,7 +13,6 @@ pub(crate) const DURATION: &str =
 
 /// A number of bytes. K, M and G, with `B` or `iB` behind them or nothing, in capitals or not, are
 /// powers of 1,024, as in Artemis.
-#[cfg(any(feature = "serde", feature = "artemis"))]
 pub(crate) fn parse_size(text: &str) -> Option<u64> {
     let (number, unit) = split_number(text.trim())?;
     let unit = unit.trim_start().to_ascii_lowercase();
@@ -29,7 +27,6 @@ pub(crate) fn parse_size(text: &str) -> Option<u64> {
 }
 
 /// The number that `text` begins with, and what is behind it.
-#[cfg(any(feature = "serde", feature = "artemis"))]
 fn split_number(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|character: char| !character.is_ascii_digit());
     let (digits, rest) = text.split_at(end.unwrap_or(text.len()));

@@ -6,8 +6,8 @@ use super::Options;
 
 /// What a file of settings says: the options of a store and, if it names one, its directory.
 ///
-/// It is read from TOML, JSON and the like through `serde` (feature `serde`). The keys are, all of
-/// them optional:
+/// It is read from a `broker.xml` (feature `artemis`), and from TOML, JSON and the like through
+/// `serde` (feature `serde`). The keys of the latter are, all of them optional:
 ///
 /// | key | value |
 /// |---|---|

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{FileSettings, Options, age_of};
 use crate::address_settings::{AddressSettings, Wildcards};
+use crate::error::Error;
 use crate::format;
 use crate::storage::Writes;
 use crate::sync_policy::SyncPolicy;
@@ -176,12 +177,17 @@ impl Written {
         options.writes = self.writes.unwrap_or(options.writes);
         options.keeper = self.keeper.unwrap_or(options.keeper);
         options.lock_wait = self.lock_wait.map_or(options.lock_wait, |time| time.0);
+        // The wildcards first, or each pattern would be told as their fault.
+        options.validate().map_err(|error| error.to_string())?;
         for written in self.address_settings {
             let (pattern, settings) = written.into();
-            options.check_pattern(&pattern)?;
+            let alone = Options::default().wildcards(options.wildcards);
+            let alone = alone.address_settings(&pattern, settings);
+            if let Err(Error::Options { why, .. }) = alone.validate() {
+                return Err(format!("the match {pattern:?}: {why}"));
+            }
             options = options.address_settings(pattern, settings);
         }
-        options.validate().map_err(|error| error.to_string())?;
         Ok(FileSettings {
             options,
             journal_directory: self.journal_directory,
