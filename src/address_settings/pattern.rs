@@ -3,7 +3,8 @@
 //! What Artemis's manual says in words its source does by bytes, and so does this: the single-word
 //! character stands for one or more bytes that are no delimiter, also within a word; the any-words
 //! character may stand at the end only, where it means nothing, or a delimiter and at least one
-//! byte more; the delimiter before it may be left out.
+//! byte more; the delimiter before it may be left out. A pattern whose wildcards all have a backslash
+//! before them has none: it is a name, backslashes and all.
 
 use super::Wildcards;
 
@@ -21,10 +22,10 @@ pub(crate) struct Pattern {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// A name between the markers.
-    Literal,
     /// A name.
     Exact,
+    /// A name between the markers.
+    Literal,
     /// Words, some of them for any one word.
     SingleWords,
     /// As before, or none such, and any words at the end.
@@ -58,9 +59,9 @@ impl Pattern {
             Some(at) if at + 1 < text.len() => {
                 return Err("any words may stand at the end of a pattern only");
             }
+            _ if !is_wild(text, wildcards) => Kind::Exact,
             Some(_) => Kind::AnyWords,
-            None if text.contains(&wildcards.single_word) => Kind::SingleWords,
-            None => Kind::Exact,
+            None => Kind::SingleWords,
         };
         if kind >= Kind::SingleWords && text.len() > WILD_BYTES_MAX {
             return Err("a pattern with wildcards has at most 4096 bytes");
@@ -170,4 +171,13 @@ impl Pattern {
             text: self.text.clone(),
         }
     }
+}
+
+/// Whether there is a wildcard without a backslash before it.
+fn is_wild(text: &[u8], wildcards: Wildcards) -> bool {
+    let before = std::iter::once(&b' ').chain(text);
+    let mut pairs = before.zip(text);
+    pairs.any(|(before, byte)| {
+        *before != b'\\' && [wildcards.any_words, wildcards.single_word].contains(byte)
+    })
 }

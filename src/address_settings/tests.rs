@@ -97,6 +97,10 @@ const MATCHES: &[(&str, &[&str], &[&str])] = &[
     ("**", &["ab", "abc"], &["", "a", "a.b"]),
     ("a*#", &["ab", "ab.c"], &["a", "a.c"]),
     ("*aab", &["aaab", "xaaab", "aabaab"], &["aab", "aaba"]),
+    // A backslash before every wildcard makes a name of it all.
+    ("a.\\*", &["a.\\*"], &["a.b", "a.*", "a.\\b"]),
+    ("\\*.\\#", &["\\*.\\#"], &["*.#", "a", "\\a"]),
+    ("\\a.*", &["\\a.b"], &["a.b"]),
     // No other character has a meaning.
     ("a+b(c[d$^?\\", &["a+b(c[d$^?\\"], &["aab(c[d$^?\\", "a"]),
     ("a$.*", &["a$.b"], &["a.b"]),
@@ -227,7 +231,7 @@ fn other_characters_may_have_the_meanings() {
 }
 
 #[test]
-fn a_pattern_between_markers_is_a_name_and_comes_first() {
+fn a_pattern_between_markers_is_a_name_and_comes_behind_the_bare_one() {
     let marked = Wildcards::default().literal_markers(b'(', b')');
     let mut patterns = Patterns::new(marked);
     for (text, size) in [
@@ -240,7 +244,7 @@ fn a_pattern_between_markers_is_a_name_and_comes_first() {
         let pattern = patterns.parse(text.as_bytes()).unwrap();
         patterns.set(SetBy::Options, pattern, ids(size));
     }
-    let table = [("a.#", 1), ("a.x", 2), ("a.b", 3), ("a", 2), ("", 5)];
+    let table = [("a.#", 1), ("a.x", 2), ("a.b", 4), ("a", 2), ("", 5)];
     for (address, size) in table {
         let found = patterns.effective(address.as_bytes()).id_cache_size;
         assert_eq!(found, Some((size, Origin::PatternByOptions)), "{address}");
