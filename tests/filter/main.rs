@@ -10,6 +10,7 @@
 )]
 
 mod bad_input;
+mod config;
 mod faults;
 mod kills;
 mod layout;

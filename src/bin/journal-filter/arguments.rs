@@ -34,8 +34,13 @@ Exit status: 0 done (also when the reader of the output went away), 2 stopped by
 #[command(name = "journal-filter", version, about = ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     /// The directory that remembers; created if it is missing
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "config")]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// Settings: a broker.xml of Artemis, TOML or JSON, by the ending of its name or by how it begins.
+    /// What is said here on the command line comes before what is said there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 
     /// The address of all lines ("default" if nothing says where the address is)
     #[arg(long, value_name = "NAME", conflicts_with_all = ["address_field", "json_address"])]
@@ -69,14 +74,11 @@ pub(crate) struct Arguments {
     pub(crate) id_cache_size: Option<u64>,
 
     /// When what is remembered is sent to the disk: always (with each batch), manual (at the end;
-    /// survives a kill of this process, not a power cut), or every so many milliseconds
-    #[arg(
-        long,
-        value_name = "always|manual|MILLISECONDS",
-        default_value = "always"
-    )]
+    /// survives a kill of this process, not a power cut), or every so many milliseconds (always if
+    /// neither this nor the settings say it)
+    #[arg(long, value_name = "always|manual|MILLISECONDS")]
     #[arg(value_parser = sync_policy)]
-    pub(crate) sync: SyncPolicy,
+    pub(crate) sync: Option<SyncPolicy>,
 
     /// Write every line, with NEW or DUP in front (BAD for a bad line that is passed), followed by
     /// the delimiter

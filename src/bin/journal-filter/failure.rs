@@ -5,6 +5,7 @@ use std::path::Path;
 
 use idjournal::{Bytes, Error, Owner};
 
+use crate::config::Fault;
 use crate::lines::LINE_BYTES_MAX;
 
 /// What stopped the run.
@@ -30,6 +31,12 @@ pub(crate) enum Failure {
         file: Bytes,
         #[source]
         source: io::Error,
+    },
+    #[error("no settings from {file}")]
+    Config {
+        file: Bytes,
+        #[source]
+        source: Fault,
     },
     #[error("cannot open the store in {place}")]
     Open {

@@ -8,6 +8,7 @@
 
 mod arguments;
 mod caches;
+mod config;
 mod failure;
 mod fields;
 mod json;

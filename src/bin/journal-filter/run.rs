@@ -8,12 +8,14 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 
 use idjournal::{Error, OnDuplicate, Options, Outcome, Owner, Store, Transaction};
 use memchr::memchr;
 
 use crate::arguments::{Arguments, BadLines};
 use crate::caches::Caches;
+use crate::config;
 use crate::failure::{BadLine, Failure, shown};
 use crate::fields::Fields;
 use crate::lines::{Batch, LINE_BYTES_MAX, Lines};
@@ -31,12 +33,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         .try_clone_to_owned()
         .map_err(Failure::Input)?;
     let mut lines = Lines::new(File::from(input));
-    let mut options = Options::default().sync_policy(arguments.sync);
-    if let Some(size) = arguments.id_cache_size {
-        options = options.id_cache_size(size);
-    }
-    let store = Store::open(&arguments.dir, options).map_err(|source| Failure::Open {
-        place: shown(&arguments.dir),
+    let (directory, options) = settings(&arguments)?;
+    let store = Store::open(&directory, options).map_err(|source| Failure::Open {
+        place: shown(&directory),
         source,
     })?;
     let is_quiet = arguments.quiet;
@@ -59,6 +58,22 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         Ok(()) | Err(Failure::Closed) => closed,
         Err(failure) => Err(failure),
     }
+}
+
+/// The directory and the options: what the command line says, then the file of settings.
+fn settings(arguments: &Arguments) -> Result<(PathBuf, Options), Failure> {
+    let file = arguments.config.as_deref();
+    let file = file.map(|file| config::read(file, arguments.dir.is_some()));
+    let file = file.transpose()?.unwrap_or_default();
+    let mut options = file.options;
+    if let Some(policy) = arguments.sync {
+        options = options.sync_policy(policy);
+    }
+    if let Some(size) = arguments.id_cache_size {
+        options = options.id_cache_size(size);
+    }
+    let directory = arguments.dir.clone().or(file.journal_directory);
+    Ok((directory.unwrap_or_default(), options))
 }
 
 /// A run in progress.
