@@ -5,8 +5,8 @@
 //!
 //! # Settings
 //!
-//! [`read_broker_xml`] takes the size of the caches, their persistence and the address settings from
-//! the file that the broker has.
+//! [`read_broker_xml`] takes the size of the caches, their persistence and the address settings
+//! from the file that the broker has.
 //!
 //! # IDs
 //!

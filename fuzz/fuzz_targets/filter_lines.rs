@@ -81,7 +81,8 @@ fn check(input: &Input<'_>) {
 /// As the command line gives them; it is not parsed here, which would take most of the time.
 fn arguments() -> Arguments {
     Arguments {
-        dir: PathBuf::from("ids"),
+        dir: Some(PathBuf::from("ids")),
+        config: None,
         address: None,
         address_field: None,
         id_field: None,
@@ -89,7 +90,7 @@ fn arguments() -> Arguments {
         json_address: None,
         json_id: None,
         id_cache_size: None,
-        sync: SyncPolicy::Manual,
+        sync: Some(SyncPolicy::Manual),
         mark: false,
         duplicates: None,
         bad_lines: BadLines::Stop,

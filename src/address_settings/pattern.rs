@@ -3,8 +3,8 @@
 //! What Artemis's manual says in words its source does by bytes, and so does this: the single-word
 //! character stands for one or more bytes that are no delimiter, also within a word; the any-words
 //! character may stand at the end only, where it means nothing, or a delimiter and at least one
-//! byte more; the delimiter before it may be left out. A pattern whose wildcards all have a backslash
-//! before them has none: it is a name, backslashes and all.
+//! byte more; the delimiter before it may be left out. A pattern whose wildcards all have a
+//! backslash before them has none: it is a name, backslashes and all.
 
 use super::Wildcards;
 

@@ -25,13 +25,13 @@ use crate::{AddressSettings, FileSettings, Options, SyncPolicy, Wildcards};
 /// | `journal-sync-transactional`, `journal-sync-non-transactional` | `Manual` if both are false |
 /// | `journal-datasync` | [`SyncPolicy::Manual`] if false, else [`SyncPolicy::Always`] |
 /// | `wildcard-addresses` | `delimiter`, `any-words`, `single-word`: [`Options::wildcards`] |
-/// | `literal-match-markers` | [`Wildcards::literal_markers`](Wildcards#structfield.literal_markers) |
+/// | `literal-match-markers` | [`Options::wildcards`] too |
 /// | `address-settings` | each `match` with its `id-cache-size`: [`Options::address_settings`] |
 ///
 /// Of two `address-setting` with one `match` the first counts, as in Artemis. Of a fully qualified
-/// queue name in a `match` (`address::queue`) the address counts. A `${name:default}` stands for its
-/// default; [`read_broker_xml_with`] gives names values. What else the file holds is left alone, but
-/// an `xi:include` where settings may be hidden is an error, since it is not followed.
+/// queue name in a `match` (`address::queue`) the address counts. A `${name:default}` stands for
+/// its default; [`read_broker_xml_with`] gives names values. What else the file holds is left
+/// alone; but an `xi:include` where settings may be hidden is an error, since it is not followed.
 ///
 /// The journal directory that a broker's file names is that of the broker's own journal. A store of
 /// this engine wants a directory to itself.
@@ -39,8 +39,8 @@ use crate::{AddressSettings, FileSettings, Options, SyncPolicy, Wildcards};
 /// # Errors
 ///
 /// Each with line and column: the text is not well-formed (a DTD is refused too), a value is none
-/// that its element can have, or a limit is exceeded: of the store, or of this reader, which takes 4
-/// MiB, 262,144 elements and texts, 250 namespace declarations, and 1,000 attributes in an element.
+/// that its element can have, or a limit is exceeded: of the store, or of this reader, which takes
+/// 4 MiB, 262,144 elements and texts, 250 namespace declarations, and 1,000 attributes an element.
 ///
 /// # Examples
 ///
@@ -75,8 +75,8 @@ pub fn read_broker_xml(text: impl AsRef<[u8]>) -> Result<FileSettings, BrokerXml
     read_broker_xml_with(text, |_| None)
 }
 
-/// As [`read_broker_xml`], with a value for each `${name}` that `property` knows; Artemis takes them
-/// from the system properties of its Java machine, and from the environment.
+/// As [`read_broker_xml`], with a value for each `${name}` that `property` knows; Artemis takes
+/// them from the system properties of its Java machine, and from the environment.
 ///
 /// # Errors
 ///
@@ -89,7 +89,8 @@ pub fn read_broker_xml(text: impl AsRef<[u8]>) -> Result<FileSettings, BrokerXml
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let text = "<core><journal-directory>${data.dir:./data}/journal</journal-directory></core>";
-/// let settings = read_broker_xml_with(text, |name| (name == "data.dir").then(|| "/var/a".into()))?;
+/// let property = |name: &str| (name == "data.dir").then(|| String::from("/var/a"));
+/// let settings = read_broker_xml_with(text, property)?;
 /// assert_eq!(settings.journal_directory, Some("/var/a/journal".into()));
 /// # Ok(())
 /// # }

@@ -50,7 +50,8 @@ fn what_is_large_but_within_limits_is_read() {
 #[test]
 fn entities_are_refused_and_cannot_grow() {
     let bomb = "<!DOCTYPE core [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>\
-                <!ENTITY f SYSTEM 'file:///etc/passwd'>]><core><id-cache-size>&b;&f;</id-cache-size></core>";
+                <!ENTITY f SYSTEM 'file:///etc/passwd'>]>\
+                <core><id-cache-size>&b;&f;</id-cache-size></core>";
     assert_eq!(
         read_broker_xml(bomb).unwrap_err().fault,
         BrokerXmlFault::Dtd

@@ -37,8 +37,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", required_unless_present = "config")]
     pub(crate) dir: Option<PathBuf>,
 
-    /// Settings: a broker.xml of Artemis, TOML or JSON, by the ending of its name or by how it begins.
-    /// What is said here on the command line comes before what is said there
+    /// Settings: a broker.xml of Artemis, TOML or JSON, told by the ending of its name or by how it
+    /// begins. What the command line says comes before what is said there
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 

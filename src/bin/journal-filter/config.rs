@@ -5,8 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use idjournal::FileSettings;
-use idjournal::artemis::{BrokerXmlError, read_broker_xml_with};
+use idjournal::{FileSettings, artemis};
 
 use crate::failure::{Failure, shown};
 
@@ -20,7 +19,7 @@ pub(crate) enum Fault {
     #[error("it has over {} MiB", FILE_BYTES_MAX >> 20)]
     TooLarge,
     #[error("{0}")]
-    BrokerXml(BrokerXmlError),
+    BrokerXml(artemis::BrokerXmlError),
     /// A fault of TOML or JSON, or of what it says.
     #[error("line {line}, column {column}: {what}")]
     At {
@@ -43,23 +42,22 @@ enum Form {
     Toml,
 }
 
-/// The settings that a file holds. Its `journal_directory` is set only where it is a directory for a
-/// store; where it is not, and `--dir` is not given either, that is an error.
+/// The settings that a file holds.
 ///
 /// # Errors
 ///
-/// [`Failure::Config`].
+/// [`Failure::Config`], also if neither the file nor `--dir`, as `has_directory` says, names a
+/// directory for a store.
 pub(crate) fn read(path: &Path, has_directory: bool) -> Result<FileSettings, Failure> {
-    let failed = |source| Failure::Config {
+    let failed = |fault: Fault| Failure::Config {
         file: shown(path),
-        source,
+        source: Box::new(fault),
     };
     let bytes = load(path).map_err(failed)?;
     let form = form(path, &bytes);
     let settings = match form {
-        Form::Xml => {
-            read_broker_xml_with(&bytes, |name| std::env::var(name).ok()).map_err(Fault::BrokerXml)
-        }
+        Form::Xml => artemis::read_broker_xml_with(&bytes, |name| std::env::var(name).ok())
+            .map_err(Fault::BrokerXml),
         Form::Json => json(&bytes),
         Form::Toml => toml(&bytes),
     };

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use idjournal::{Bytes, Error, Owner};
 
-use crate::config::Fault;
 use crate::lines::LINE_BYTES_MAX;
 
 /// What stopped the run.
@@ -36,7 +35,7 @@ pub(crate) enum Failure {
     Config {
         file: Bytes,
         #[source]
-        source: Fault,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     #[error("cannot open the store in {place}")]
     Open {
