@@ -131,6 +131,11 @@ pub struct Readme;
 #[doc = include_str!("../docs/embedding.md")]
 pub struct Embedding;
 
+/// And those of docs/artemis.md, which has one that needs a feature.
+#[cfg(all(doctest, feature = "artemis"))]
+#[doc = include_str!("../docs/artemis.md")]
+pub struct FromArtemis;
+
 /// And those of docs/camel.md.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/camel.md")]
