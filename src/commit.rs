@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use crate::error::{Cause, Error, Result};
+use crate::events::{Event, Weight};
 use crate::facade::wide::{Condvar, Mutex};
 use crate::facade::{AtomicBool, AtomicU64, Ordering};
 use crate::ids::Position;
@@ -145,11 +146,22 @@ impl Commit {
     /// Stops the store for good; the first cause is kept.
     pub(crate) fn poison(&self, cause: Cause) {
         let mut state = self.state.lock();
-        state.first_cause.get_or_insert(cause);
-        self.is_poisoned.store(true, Ordering::Release);
+        self.stop(&mut state, cause);
         self.changed.iter().for_each(Condvar::notify_all);
         drop(state);
         self.waits.poisoned();
+    }
+
+    /// Keeps the first cause, and has it told.
+    fn stop(&self, state: &mut State, cause: Cause) {
+        if state.first_cause.is_none() {
+            self.waits.events.add(Weight::Error, || Event::Poisoned {
+                place: self.place.clone(),
+                cause: chain(&cause),
+            });
+            state.first_cause = Some(cause);
+        }
+        self.is_poisoned.store(true, Ordering::Release);
     }
 
     /// What those wait for whom the sync of this number covers.
@@ -182,6 +194,17 @@ impl Commit {
     }
 }
 
+/// An error with all its sources.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text = format!("{text}: {inner}");
+        source = inner.source();
+    }
+    text
+}
+
 /// The leadership of one sync.
 struct Lead<'a> {
     commit: &'a Commit,
@@ -207,13 +230,11 @@ impl Drop for Lead<'_> {
             }
             Some(Ok(_)) => {}
             Some(Err(error)) => {
-                state.first_cause.get_or_insert(Cause::from(error));
-                self.commit.is_poisoned.store(true, Ordering::Release);
+                self.commit.stop(&mut state, Cause::from(error));
             }
             None => {
                 let panicked = std::io::Error::other("a sync ended in a panic");
-                state.first_cause.get_or_insert(Cause::from(panicked));
-                self.commit.is_poisoned.store(true, Ordering::Release);
+                self.commit.stop(&mut state, Cause::from(panicked));
             }
         }
         // All who were waiting when this sync began, and of those who came later one, to lead the

@@ -68,6 +68,7 @@ mod commit;
 mod compaction;
 mod directory;
 mod error;
+mod events;
 mod facade;
 mod format;
 mod hash;

@@ -182,6 +182,22 @@ pub(crate) struct Counts {
     pub(crate) unplaced: u64,
     /// How old the ID was that was last pushed out.
     pub(crate) evicted_ticks: u64,
+    /// What was told of it.
+    #[cfg(feature = "tracing")]
+    pub(crate) told: Told,
+}
+
+/// What of an address was told to `tracing`, so that it is not told too often.
+#[cfg(feature = "tracing")]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    /// When the last duplicate was told, and how many there were then.
+    pub(crate) duplicate: Option<Ticks>,
+    pub(crate) duplicates: u64,
+    /// When the last eviction was told.
+    pub(crate) eviction: Option<Ticks>,
+    /// Whether an ID was pushed out that nobody has looked at yet.
+    pub(crate) has_evicted: bool,
 }
 
 impl Counts {

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use std::task::Waker;
 use std::time::Duration;
 
+use crate::events::Events;
 use crate::facade::{AtomicBool, AtomicU64, Mutex, Ordering};
 use crate::ids::Position;
 
@@ -25,6 +26,8 @@ pub(crate) struct Waits {
     keys: AtomicU64,
     /// Whether some are due.
     is_due: AtomicBool,
+    /// What is to be told, at the same places.
+    pub(crate) events: Events,
     server: OnceLock<Server>,
 }
 
@@ -47,6 +50,7 @@ impl Default for Waits {
             table: Mutex::new(Table::default()),
             keys: AtomicU64::new(1),
             is_due: AtomicBool::new(false),
+            events: Events::default(),
             server: OnceLock::new(),
         }
     }
@@ -166,7 +170,7 @@ impl Waits {
         self.note_due(&table);
     }
 
-    /// Wakes all that are due. The caller holds no lock of the engine.
+    /// Wakes all that are due, and tells what is. The caller holds no lock of the engine.
     #[inline]
     pub(crate) fn wake_due(&self) {
         if self.is_due() {
@@ -174,14 +178,15 @@ impl Waits {
         }
     }
 
-    /// Whether somebody is due.
+    /// Whether somebody, or something to tell, is due.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
-        self.is_due.load(Ordering::Acquire)
+        self.is_due.load(Ordering::Acquire) || self.events.is_due()
     }
 
     #[cold]
     fn wake(&self) {
+        self.events.tell_due();
         loop {
             let waker = {
                 let mut table = self.table.lock();

@@ -6,6 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::error::{Cause, Error};
+use crate::events::{Event, Weight};
 use crate::format::record_bytes_max;
 use crate::ids::{Ordinal, Position, SegmentNumber};
 use crate::journal::space::Room;
@@ -272,9 +273,17 @@ impl Inner {
                 return Err(journal.fatal(Error::io("seal", "a segment", error)).into());
             }
         }
+        let segment = before.0;
         self.unsynced = Some(before).filter(|_| !mutant::is(Mutant::SealNotSynced));
         let rest = next.link.bytes.saturating_sub(end);
+        let number = next.link.number;
         self.begin(journal, next, sealed_end);
+        let events = &journal.commit.waits.events;
+        events.add(Weight::Debug, || Event::Rotated {
+            segment,
+            end: sealed_end,
+            next: number,
+        });
         // Headers, seals and the rest of a segment take space as records do, and are owed for
         // alike.
         let spent = rest + crate::format::records_offset(journal.segment_bytes);

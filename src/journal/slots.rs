@@ -6,6 +6,7 @@
 use crate::commit::SyncAll;
 use crate::directory::MakeSlotError;
 use crate::error::{Cause, Error, Result};
+use crate::events::{Event, Weight};
 use crate::format::header_block_bytes;
 use crate::ids::{Position, SegmentNumber, Slot};
 use crate::journal::append::{Purpose, Refused};
@@ -376,6 +377,12 @@ impl Journal {
         let released = inner.ring.release().ok_or(Refused::NoRoom)?;
         inner.space.released(oldest);
         inner.counts.segments_released += 1;
+        drop(inner);
+        let event = || Event::Released {
+            segment: released,
+            oldest,
+        };
+        self.commit.waits.events.add(Weight::Debug, event);
         Ok(released)
     }
 

@@ -77,9 +77,10 @@ impl Shared {
                 return Ok(((Outcome::Added, None), false));
             }
             if let Some(ordinal) = state.cache.find(hash, id) {
-                state.figures.count().duplicates += 1;
+                let seen = state.seen(ordinal);
+                self.duplicate(address, &mut state, id, seen);
                 let position = self.unsynced(&state, ordinal);
-                return Ok(((Outcome::Duplicate(state.seen(ordinal)), position), false));
+                return Ok(((Outcome::Duplicate(seen), position), false));
             }
             if let Some(owner) = self.holder(&state, hash, id) {
                 state.figures.count().pending += 1;
@@ -165,12 +166,14 @@ impl Shared {
         let time = self.now();
         let Some(journal) = &self.journal else {
             let ordinal = self.record_in_memory(state, (hash, id, value), time, purpose);
+            self.look_at_eviction(address, state);
             return Ok((None, ordinal));
         };
         let number = match (state.defined, state.number) {
             (Some(_), Some(number)) => number,
             _ if state.is_memory_only => {
                 let ordinal = self.record_in_memory(state, (hash, id, value), time, purpose);
+                self.look_at_eviction(address, state);
                 return Ok((None, ordinal));
             }
             _ => self.define(address, state, within(purpose))?,
@@ -187,6 +190,7 @@ impl Shared {
         let base = state.base.segment();
         let appended = journal.append_add(&add, &mut state.base, purpose, -evicted)?;
         state.remember((hash, id), value, time, appended.bytes);
+        self.look_at_eviction(address, state);
         if state.base.segment() != base {
             state.begins_segment(ordinal);
         }

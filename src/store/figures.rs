@@ -35,6 +35,15 @@ impl Figures {
         self.counts.get_or_insert_default()
     }
 
+    /// How old the ID was that was pushed out last, if that was not asked since.
+    #[cfg(feature = "tracing")]
+    #[inline]
+    pub(crate) fn take_evicted_age(&mut self) -> Option<Ticks> {
+        let counts = self.counts.as_mut()?;
+        let has_evicted = std::mem::take(&mut counts.told.has_evicted);
+        has_evicted.then_some(Ticks(counts.evicted_ticks))
+    }
+
     /// So many were ended by a clear or a drop.
     pub(crate) fn cleared(&mut self, ids: u64) {
         if ids > 0 {
@@ -78,6 +87,10 @@ impl AddressState {
             let counts = self.figures.count();
             counts.evicted += 1;
             counts.evicted_ticks = time.0.saturating_sub(added.0);
+            #[cfg(feature = "tracing")]
+            {
+                counts.told.has_evicted = true;
+            }
         }
         ordinal
     }

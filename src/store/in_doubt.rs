@@ -131,6 +131,7 @@ impl Shared {
         if end == End::Commit {
             freed += self.apply_commit(&mut extras, (&doubt, late), states, (&given, time));
             self.note_commit(&mut extras, &doubt, states, (&given, appended));
+            self.look_at_evictions(&content.addresses, states);
         }
         self.settle_claims(content, states);
         freed += signed(self.unname(&mut extras, content, states, appended));

@@ -31,6 +31,7 @@ mod set_aside;
 mod setting;
 mod settle;
 mod shared;
+mod telling;
 mod transact;
 mod turning;
 
@@ -154,7 +155,8 @@ impl Store {
         options: Options,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Store> {
-        let handle = opening::open(Arc::new(storage), options, progress)?;
+        let opened = opening::open(Arc::new(storage), options, progress);
+        let handle = telling::opened(opened)?;
         Ok(Store {
             handle: Arc::new(handle),
         })

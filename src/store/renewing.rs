@@ -106,6 +106,7 @@ impl Shared {
             let kept = state.cache.get(old).map(|known| known.value);
             value.extend_from_slice(kept.unwrap_or_default());
             let appended = self.record_renew(&mut state, old, (hash, id, &value))?;
+            self.look_at_eviction(address, &mut state);
             let is_owing = appended.is_some_and(|appended| appended.is_owing);
             Ok(((true, appended.map(|appended| appended.end)), is_owing))
         })

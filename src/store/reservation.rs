@@ -68,9 +68,10 @@ impl Reservation {
                 return Ok(((Taken::Claimed(None), None), false));
             }
             if let Some(ordinal) = state.cache.find(hash, id) {
-                state.figures.count().duplicates += 1;
+                let seen = state.seen(ordinal);
+                shared.duplicate(&cache.address, &mut state, id, seen);
                 let position = shared.unsynced(&state, ordinal);
-                return Ok(((Taken::Known(state.seen(ordinal)), position), false));
+                return Ok(((Taken::Known(seen), position), false));
             }
             if let Some(owner) = shared.holder(&state, hash, id) {
                 state.figures.count().pending += 1;

@@ -119,6 +119,7 @@ impl Transaction {
             placed = (((), Some(appended.end)), appended.is_owing);
         }
         self.apply(&settled, states, time);
+        shared.look_at_evictions(addresses, states);
         let bookmarks = self.apply_bookmarks(&settled, extras, (time, segment));
         if let Some(journal) = &shared.journal {
             let live = stored_bytes(states);

@@ -21,6 +21,8 @@ use crate::store::address::AddressState;
 use crate::store::aging::Sweep;
 use crate::store::extras::Extras;
 use crate::store::registry::Registry;
+#[cfg(feature = "tracing")]
+use crate::store::telling::Stated;
 use crate::sync_policy::SyncPolicy;
 use crate::waits::Waits;
 
@@ -42,6 +44,8 @@ pub(crate) struct Shared {
     /// Where carrying stands; whoever holds it maintains the journal.
     pub(crate) maintenance: Mutex<Carrier>,
     pub(crate) sweep: Sweep,
+    #[cfg(feature = "tracing")]
+    pub(crate) stated: Stated,
     /// How often room was made in the journal.
     pub(crate) rooms: AtomicU64,
     pub(crate) keeper: Keeper,
@@ -99,6 +103,8 @@ impl Shared {
             configuring: Mutex::new(()),
             maintenance: Mutex::new(begin.carrier),
             sweep: Sweep::default(),
+            #[cfg(feature = "tracing")]
+            stated: Stated::default(),
             rooms: AtomicU64::new(0),
             keeper: Keeper::default(),
             report: OnceLock::new(),

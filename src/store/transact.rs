@@ -112,7 +112,7 @@ impl Transaction {
             let outcome = self.sight(&state, at, hash, id);
             let position = match outcome {
                 Outcome::Duplicate(seen) => {
-                    state.figures.count().duplicates += 1;
+                    shared.duplicate(&cache.address, &mut state, id, seen);
                     shared.unsynced(&state, seen.ordinal)
                 }
                 Outcome::Pending(_) => {

@@ -1,0 +1,318 @@
+//! What the engine tells `tracing`, behind the feature of that name: events with fields, not
+//! sentences. The table of them is in docs/operations.md.
+//!
+//! Invariants: (1) no subscriber is called under a lock of the engine, for it may call the engine,
+//! or wait; so what happens under one is put into a queue here, which is told where no lock is
+//! held, as wakers are woken; (2) what nobody listens to is not made; (3) without the feature there
+//! is nothing here: no queue, no field, no branch.
+
+#![cfg_attr(
+    not(feature = "tracing"),
+    allow(dead_code, reason = "what is not told is not read")
+)]
+
+#[cfg(feature = "tracing")]
+use std::collections::VecDeque;
+#[cfg(feature = "tracing")]
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[cfg(feature = "tracing")]
+use parking_lot::Mutex;
+
+use crate::ids::{Namespace, SegmentNumber};
+
+/// Something that is told. Text of callers and files is escaped by who makes it.
+pub(crate) enum Event {
+    /// A store was opened.
+    Recovered(Recovered),
+    /// Recovery found the end of the journal torn.
+    Tail {
+        segment: SegmentNumber,
+        offset: u64,
+        bytes: u64,
+    },
+    /// The options changed an address, or ended what it had stored.
+    Changed(Changed),
+    /// A pattern of an earlier life means nothing with these wildcards.
+    PatternInactive { pattern: String },
+    /// The active segment was sealed to the next one.
+    Rotated {
+        segment: SegmentNumber,
+        end: u64,
+        next: SegmentNumber,
+    },
+    /// The oldest segment was let go.
+    Released {
+        segment: SegmentNumber,
+        oldest: SegmentNumber,
+    },
+    /// The store was stopped by a failure.
+    Poisoned { place: String, cause: String },
+    /// An open was refused.
+    Damaged {
+        place: String,
+        segment: SegmentNumber,
+        offset: u64,
+        reason: String,
+    },
+    /// A copy of a known ID came.
+    Duplicate(Duplicate),
+    /// A window has pushed out an ID that was younger than it should have been.
+    EvictedYoung(EvictedYoung),
+}
+
+#[derive(Default)]
+pub(crate) struct Recovered {
+    pub(crate) place: String,
+    pub(crate) is_new: bool,
+    pub(crate) segments: u64,
+    pub(crate) left_out: Option<u64>,
+    pub(crate) records: u64,
+    pub(crate) caches: u64,
+    pub(crate) ids: u64,
+    pub(crate) prepared: u64,
+    pub(crate) rewritten_bytes: u64,
+    pub(crate) changes: u64,
+    pub(crate) clock_ahead_milliseconds: i64,
+    pub(crate) took_milliseconds: u64,
+}
+
+pub(crate) struct Changed {
+    pub(crate) what: &'static str,
+    pub(crate) namespace: Namespace,
+    pub(crate) address: String,
+    pub(crate) old: Option<u64>,
+    pub(crate) new: Option<u64>,
+    pub(crate) forgotten: u64,
+}
+
+pub(crate) struct Duplicate {
+    pub(crate) namespace: Namespace,
+    pub(crate) address: String,
+    pub(crate) id: String,
+    pub(crate) ordinal: u64,
+    pub(crate) age_milliseconds: u64,
+    pub(crate) adds_left: u64,
+    /// Duplicates of this address since the last that was told.
+    pub(crate) untold: u64,
+}
+
+pub(crate) struct EvictedYoung {
+    pub(crate) namespace: Namespace,
+    pub(crate) address: String,
+    pub(crate) age_milliseconds: u64,
+    pub(crate) max_age_milliseconds: u64,
+    pub(crate) stated_age_milliseconds: u64,
+    pub(crate) capacity: u64,
+}
+
+/// How much an event matters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Weight {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+/// Events that wait until no lock is held.
+#[derive(Default)]
+pub(crate) struct Events {
+    #[cfg(feature = "tracing")]
+    is_due: AtomicBool,
+    #[cfg(feature = "tracing")]
+    queue: Mutex<VecDeque<Event>>,
+}
+
+#[cfg(not(feature = "tracing"))]
+impl Events {
+    #[inline]
+    pub(crate) fn add(&self, _: Weight, _: impl FnOnce() -> Event) {}
+
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    pub(crate) fn tell_due(&self) {}
+}
+
+/// Tells what `event` makes. The caller holds no lock of the engine.
+#[cfg(not(feature = "tracing"))]
+#[inline]
+pub(crate) fn tell(_: Weight, _: impl FnOnce() -> Event) {}
+
+/// Whether somebody may listen; this asks no subscriber.
+#[cfg(not(feature = "tracing"))]
+#[inline]
+pub(crate) fn is_on(_: Weight) -> bool {
+    false
+}
+
+#[cfg(feature = "tracing")]
+pub(crate) use told::{is_on, tell};
+
+#[cfg(feature = "tracing")]
+mod told {
+    use ::tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
+    use ::tracing::{Level, debug, error, info, warn};
+
+    use super::{Changed, Duplicate, Event, Events, EvictedYoung, Ordering, Recovered, Weight};
+    use crate::ids::Namespace;
+
+    impl Events {
+        /// Has what `event` makes told when no lock is held.
+        #[inline]
+        pub(crate) fn add(&self, weight: Weight, event: impl FnOnce() -> Event) {
+            if is_on(weight) {
+                self.queue.lock().push_back(event());
+                self.is_due.store(true, Ordering::Release);
+            }
+        }
+
+        #[inline]
+        pub(crate) fn is_due(&self) -> bool {
+            self.is_due.load(Ordering::Acquire)
+        }
+
+        /// Tells all that is due. The caller holds no lock of the engine.
+        pub(crate) fn tell_due(&self) {
+            loop {
+                let event = {
+                    let mut queue = self.queue.lock();
+                    let event = queue.pop_front();
+                    if event.is_none() {
+                        self.is_due.store(false, Ordering::Release);
+                    }
+                    event
+                };
+                match event {
+                    Some(event) => emit(event),
+                    None => return,
+                }
+            }
+        }
+    }
+
+    pub(crate) fn tell(weight: Weight, event: impl FnOnce() -> Event) {
+        if is_on(weight) {
+            emit(event());
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_on(weight: Weight) -> bool {
+        let level = match weight {
+            Weight::Error => Level::ERROR,
+            Weight::Warn => Level::WARN,
+            Weight::Info => Level::INFO,
+            Weight::Debug => Level::DEBUG,
+        };
+        level <= STATIC_MAX_LEVEL && level <= LevelFilter::current()
+    }
+
+    fn named(namespace: Namespace) -> &'static str {
+        match namespace {
+            Namespace::Client => "client",
+            Namespace::Bridge => "bridge",
+        }
+    }
+
+    #[cold]
+    fn emit(event: Event) {
+        match event {
+            Event::Recovered(recovered) => emit_recovered(&recovered),
+            Event::Tail {
+                segment,
+                offset,
+                bytes,
+            } => {
+                warn!(target: "idjournal", segment = segment.0, offset, bytes, "tail");
+            }
+            Event::Changed(changed) => emit_changed(&changed),
+            Event::PatternInactive { pattern } => {
+                warn!(target: "idjournal", pattern, "pattern inactive");
+            }
+            Event::Rotated { segment, end, next } => {
+                debug!(target: "idjournal", segment = segment.0, end, next = next.0, "rotated");
+            }
+            Event::Released { segment, oldest } => {
+                debug!(target: "idjournal", segment = segment.0, oldest = oldest.0, "released");
+            }
+            Event::Poisoned { place, cause } => {
+                error!(target: "idjournal", place, cause, "poisoned");
+            }
+            Event::Damaged {
+                place,
+                segment,
+                offset,
+                reason,
+            } => {
+                let segment = segment.0;
+                error!(target: "idjournal", place, segment, offset, reason, "damaged");
+            }
+            Event::Duplicate(duplicate) => emit_duplicate(&duplicate),
+            Event::EvictedYoung(evicted) => emit_evicted(&evicted),
+        }
+    }
+
+    fn emit_recovered(recovered: &Recovered) {
+        info!(
+            target: "idjournal",
+            place = recovered.place,
+            is_new = recovered.is_new,
+            segments = recovered.segments,
+            left_out = recovered.left_out,
+            records = recovered.records,
+            caches = recovered.caches,
+            ids = recovered.ids,
+            prepared = recovered.prepared,
+            rewritten_bytes = recovered.rewritten_bytes,
+            changes = recovered.changes,
+            clock_ahead_milliseconds = recovered.clock_ahead_milliseconds,
+            took_milliseconds = recovered.took_milliseconds,
+            "recovered"
+        );
+    }
+
+    fn emit_changed(changed: &Changed) {
+        warn!(
+            target: "idjournal",
+            what = changed.what,
+            namespace = named(changed.namespace),
+            address = changed.address,
+            old = changed.old,
+            new = changed.new,
+            forgotten = changed.forgotten,
+            "changed by options"
+        );
+    }
+
+    fn emit_duplicate(duplicate: &Duplicate) {
+        warn!(
+            target: "idjournal",
+            namespace = named(duplicate.namespace),
+            address = duplicate.address,
+            id = duplicate.id,
+            ordinal = duplicate.ordinal,
+            age_milliseconds = duplicate.age_milliseconds,
+            adds_left = duplicate.adds_left,
+            untold = duplicate.untold,
+            "duplicate"
+        );
+    }
+
+    fn emit_evicted(evicted: &EvictedYoung) {
+        warn!(
+            target: "idjournal",
+            namespace = named(evicted.namespace),
+            address = evicted.address,
+            age_milliseconds = evicted.age_milliseconds,
+            max_age_milliseconds = evicted.max_age_milliseconds,
+            stated_age_milliseconds = evicted.stated_age_milliseconds,
+            capacity = evicted.capacity,
+            "evicted young"
+        );
+    }
+}
