@@ -104,10 +104,14 @@ impl Shared {
         let placed = self.with_room(Purpose::Freeing, || {
             let mut states = lock_all(addresses);
             let existed = states.iter().any(|state| state.is_begun);
+            // Asked here: whoever changes patterns holds them while it takes the extras, and comes
+            // to these addresses later.
+            let fresh = addresses.iter().map(|address| self.fresh(&address.name));
+            let fresh: Vec<Fresh> = fresh.collect();
             let Some(journal) = &self.journal else {
-                for (address, state) in addresses.iter().zip(states.iter_mut()) {
+                for (fresh, state) in fresh.into_iter().zip(states.iter_mut()) {
                     self.ended(state);
-                    state.end(self.fresh(&address.name));
+                    state.end(fresh);
                 }
                 return Ok(((existed, None), false));
             };
@@ -115,7 +119,7 @@ impl Shared {
             let Some(first) = dropped.next() else {
                 drop(dropped);
                 let last = states.iter().map(|state| self.last_change(state)).max();
-                self.end_unstored(addresses, &mut states, &mut forgotten);
+                self.end_unstored(&fresh, &mut states, &mut forgotten);
                 return Ok(((existed, last.flatten()), false));
             };
             let (other, time) = (dropped.next(), self.now());
@@ -136,11 +140,12 @@ impl Shared {
             };
             let live = |_| -signed(freed);
             let appended = journal.append(&record, Standing::Alone, Purpose::Freeing, live)?;
-            for (address, state) in addresses.iter().zip(states.iter_mut()) {
+            let all = addresses.iter().zip(&fresh);
+            for ((address, fresh), state) in all.zip(states.iter_mut()) {
                 let Some(dropped) = state.dropped() else {
                     continue;
                 };
-                forgotten.extend(self.begin_anew(&address.name, state));
+                forgotten.extend(self.begin_anew(fresh, state));
                 state.forgot(dropped.floor, appended.end);
                 if let Some(defined) = state.defined.take() {
                     extras.end_name(dropped.address, &defined);
@@ -149,7 +154,7 @@ impl Shared {
                 let named_in = appended.end.segment();
                 self.registry.dropped(dropped.address, address, named_in);
             }
-            self.end_unstored(addresses, &mut states, &mut forgotten);
+            self.end_unstored(&fresh, &mut states, &mut forgotten);
             Ok(((existed, Some(appended.end)), appended.is_owing))
         });
         drop(forgotten);
@@ -159,22 +164,21 @@ impl Shared {
     /// Ends those of the addresses that exist in memory only, beside a journal.
     fn end_unstored(
         &self,
-        addresses: &[Arc<Address>],
+        fresh: &[Fresh],
         states: &mut [MutexGuard<'_, AddressState>],
         forgotten: &mut Vec<Forgotten>,
     ) {
-        for (address, state) in addresses.iter().zip(states) {
+        for (fresh, state) in fresh.iter().zip(states) {
             if state.defined.is_none() && state.is_begun {
-                forgotten.extend(self.begin_anew(&address.name, state));
+                forgotten.extend(self.begin_anew(fresh, state));
             }
         }
     }
 
     /// Forgets all of an address, which is as a new one then, but for its ordinals.
-    fn begin_anew(&self, name: &[u8], state: &mut AddressState) -> [Forgotten; 2] {
+    fn begin_anew(&self, fresh: &Fresh, state: &mut AddressState) -> [Forgotten; 2] {
         let (ended, floor) = (state.cache.len(), Ordinal(state.cache.last().0 + 1));
         state.figures.cleared(ended);
-        let fresh = self.fresh(name);
         let forgotten = state.cache.forget_below(floor);
         let rest = state.cache.set_capacity(fresh.capacity);
         state.cache.set_max_age(fresh.max_age);

@@ -37,7 +37,8 @@ pub(crate) struct Shared {
     pub(crate) journal: Option<Arc<Journal>>,
     pub(crate) timeline: Timeline,
     pub(crate) extras: Mutex<Extras>,
-    /// The settings of addresses by pattern. Whoever holds an address may lock it, not the reverse.
+    /// The settings of addresses by pattern. Whoever holds an address may lock it, not the reverse;
+    /// whoever holds it may lock the extras, not the reverse.
     pub(crate) patterns: Mutex<Patterns>,
     /// Held by the one call that changes settings by pattern.
     pub(crate) configuring: Mutex<()>,

@@ -15,9 +15,14 @@ impl Model {
     /// The same at another time: that of a store that was opened then. Time may go back, but not
     /// before the newest add.
     pub fn at(mut self, now: u64) -> Model {
-        let newest = self.caches.iter().map(|places| places.newest).max();
-        self.set_now(now.max(newest.unwrap_or(0)));
+        self.set_now(now.max(self.newest()));
         self
+    }
+
+    /// The time of the newest add.
+    pub fn newest(&self) -> u64 {
+        let newest = self.caches.iter().map(|places| places.newest).max();
+        newest.unwrap_or(0)
     }
 
     fn set_now(&mut self, now: u64) {

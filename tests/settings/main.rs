@@ -12,6 +12,7 @@ mod listed;
 mod patterns;
 mod persistence;
 mod restarts;
+mod threads;
 mod turning;
 
 use idjournal::{AddressSettings, Cache, MemoryStorage, Options, Outcome, Store};
