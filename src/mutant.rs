@@ -77,6 +77,8 @@ pub enum Mutant {
     PreparedRemoveNotCarried = 61,
     BookmarkOutOfOrder = 62,
     EndedNameNotCarried = 63,
+    BackupNotSynced = 64,
+    BackupAhead = 65,
     SettingsNotCarried = 70,
     SettingBeatsCall = 71,
     SettingsNotRecorded = 72,

@@ -24,10 +24,12 @@ pub(crate) struct WaitKey(NonZeroU64);
 pub(crate) struct Waits {
     table: Mutex<Table>,
     keys: AtomicU64,
-    /// Whether some are due.
+    /// Whether some are due, or may be.
     is_due: AtomicBool,
     /// What is to be told, at the same places.
     pub(crate) events: Events,
+    /// Whether nobody looks at leases but those who wake.
+    is_unattended: AtomicBool,
     server: OnceLock<Server>,
 }
 
@@ -51,6 +53,7 @@ impl Default for Waits {
             keys: AtomicU64::new(1),
             is_due: AtomicBool::new(false),
             events: Events::default(),
+            is_unattended: AtomicBool::new(false),
             server: OnceLock::new(),
         }
     }
@@ -170,6 +173,13 @@ impl Waits {
         self.note_due(&table);
     }
 
+    /// Nobody looks at leases by the clock: whoever comes to wake does, as long as there are some.
+    pub(crate) fn unattended(&self) {
+        self.is_unattended.store(true, Ordering::Relaxed);
+        let table = self.table.lock();
+        self.note_due(&table);
+    }
+
     /// Wakes all that are due, and tells what is. The caller holds no lock of the engine.
     #[inline]
     pub(crate) fn wake_due(&self) {
@@ -192,7 +202,8 @@ impl Waits {
                 let mut table = self.table.lock();
                 let waker = table.due.pop_front();
                 if waker.is_none() {
-                    self.is_due.store(false, Ordering::Release);
+                    self.is_due
+                        .store(self.may_be_due(&table), Ordering::Release);
                 }
                 waker
             };
@@ -213,8 +224,13 @@ impl Waits {
         self.table.lock().leases.first().map(|(end, _)| *end)
     }
 
+    /// Whether a lease may end that nobody else looks at.
+    fn may_be_due(&self, table: &Table) -> bool {
+        !table.leases.is_empty() && self.is_unattended.load(Ordering::Relaxed)
+    }
+
     fn note_due(&self, table: &Table) {
-        if !table.due.is_empty() {
+        if !table.due.is_empty() || self.may_be_due(table) {
             self.is_due.store(true, Ordering::Release);
         }
     }

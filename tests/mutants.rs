@@ -17,6 +17,7 @@ mod common;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use common::copied::copies_undone;
 use common::crash::Run;
 use common::crash_geometry::Geometry;
 use common::number_from;
@@ -55,9 +56,13 @@ enum By {
     Tick,
     /// Kills while carrying passes over what has expired.
     Passed,
+    /// The power cut behind a backup.
+    Copied,
 }
 
-use By::{Aging, Beside, Carrying, Deaths, Failing, Loop, Lost, Pace, Passed, Reuse, Rot, Tick};
+use By::{
+    Aging, Beside, Carrying, Copied, Deaths, Failing, Loop, Lost, Pace, Passed, Reuse, Rot, Tick,
+};
 use Mutant::*;
 
 const MUTANTS: &[(Mutant, By)] = &[
@@ -125,6 +130,8 @@ const MUTANTS: &[(Mutant, By)] = &[
     (RenewIsNoBase, Aging(60_000)),
     (ValueNotCarried, Aging(60_000)),
     (ExpiresATickLate, Tick),
+    (BackupNotSynced, Copied),
+    (BackupAhead, Copied),
 ];
 
 /// How many states it took until the bug was caught, and by what words.
@@ -136,6 +143,7 @@ fn hunt(number: u32, by: By) -> Result<(u64, String), u64> {
         Carrying => return carrying(),
         Tick => return tick(),
         Passed => return passed(),
+        Copied => return copied(),
         Lost(is_reopened) => return lost(is_reopened),
         Deaths => return space(1_000, || deaths(1_000, 4), (DEATHS_SLOTS_OVER, u64::MAX)),
     };
@@ -202,6 +210,15 @@ fn passed() -> Result<(u64, String), u64> {
     }
 }
 
+/// What the bug does to a copy, or to the store that was copied.
+fn copied() -> Result<(u64, String), u64> {
+    match catch_unwind(AssertUnwindSafe(copies_undone)) {
+        Ok(Ok((looked, 0))) => Err(looked),
+        Ok(Ok((looked, undone))) => Ok((looked, format!("{undone} images undone"))),
+        other => Ok((0, format!("{:?}", other.map_err(|_| "panicked")))),
+    }
+}
+
 /// The geometry that catches it.
 fn geometry(seed: u64, by: By) -> Geometry {
     let mut any = Geometry::of(seed);
@@ -257,6 +274,7 @@ fn no_bug_no_catch() {
         Carrying,
         Tick,
         Passed,
+        Copied,
     ] {
         if let Ok((states, why)) = hunt(0, by) {
             // The hook of the other test would swallow the text of a panic.

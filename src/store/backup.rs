@@ -14,6 +14,7 @@ use crate::directory::{Directory, STORE_NAME, STORE_NEW_NAME, ZEROS, slot_name};
 use crate::error::{Bytes, DamageReason, Error, Result};
 use crate::ids::{SegmentNumber, Slot};
 use crate::journal::{ChainSegment, Journal, OpenStoreFile, Snapshot};
+use crate::mutant::{self, Mutant};
 use crate::segment::SegmentReader;
 use crate::storage::{FileStorage, Storage, StorageFile, Written, read_full, write_full};
 use crate::store::Store;
@@ -184,7 +185,9 @@ impl Copy {
             shared.check()?;
             let snapshot = journal.snapshot();
             // What the copy shows must never be taken back by a crash of this store.
-            journal.wait(snapshot.end)?;
+            if !mutant::is(Mutant::BackupAhead) {
+                journal.wait(snapshot.end)?;
+            }
             self.drop_released(&snapshot)?;
             for segment in &snapshot.segments {
                 if !self.has(segment) {
@@ -284,8 +287,10 @@ impl Copy {
             return Ok(());
         }
         let name = slot_name(copied.slot);
-        let synced = copied.file.sync();
-        synced.map_err(|error| self.directory.refused("a backup", ("sync", &name), error))?;
+        if !mutant::is(Mutant::BackupNotSynced) {
+            let synced = copied.file.sync();
+            synced.map_err(|error| self.directory.refused("a backup", ("sync", &name), error))?;
+        }
         copied.is_synced = true;
         let read = |error| self.directory.io("read", &name, error);
         let file = Arc::clone(&copied.file);

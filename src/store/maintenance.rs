@@ -23,7 +23,16 @@ impl Shared {
         }
         // What a waker does is no failure of this call.
         drop(guard);
+        self.look_at_leases();
         self.waits.wake_due();
+    }
+
+    /// Where the keeper does not, the calls see to it that who waits for the end of a lease is
+    /// woken.
+    fn look_at_leases(&self) {
+        if self.waits.is_due() && !(self.options.keeper && self.keeper.is_running()) {
+            self.waits.lapsed(self.timeline.monotonic());
+        }
     }
 
     /// Sees to what is owed: calls the keeper, or does the work here.
@@ -61,6 +70,9 @@ impl Shared {
         if let (Some(journal), true) = (&self.journal, self.waits.need_sync()) {
             sync(journal);
         }
+        self.waits.unattended();
+        self.look_at_leases();
+        self.waits.wake_due();
     }
 
     fn interval(&self) -> Option<Duration> {

@@ -114,6 +114,8 @@ impl Store {
     /// - [`Error::NewerFormat`], [`Error::NotAStore`]: it is not for this version, or no store.
     /// - [`Error::Options`], [`Error::Limit`]: the options contradict each other or the store.
     /// - [`Error::Io`]: the system refuses; nothing is lost by it.
+    /// - [`Error::Poisoned`], [`Error::OutcomeUnknown`]: the disk failed while what settings change
+    ///   was recorded; the next open finishes it.
     pub fn open(directory: impl AsRef<Path>, options: Options) -> Result<Store> {
         options.validate()?;
         let path = directory.as_ref();

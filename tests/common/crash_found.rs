@@ -81,8 +81,6 @@ impl Run {
 
     fn fingerprint_at(&mut self, at: usize, now: u64) -> Option<u64> {
         let model = self.models.get(at)?;
-        // What looks alike may be the state before an add that was removed again: a store stands
-        // at the time of its newest record, or later.
         if model.newest() > now {
             return None;
         }

@@ -13,6 +13,7 @@
 )]
 
 pub mod claims;
+pub mod copied;
 pub mod crash;
 mod crash_check;
 mod crash_found;

@@ -1,6 +1,7 @@
 //! The reference model in time, and what it shows.
 
 use super::model::Model;
+use super::places::Places;
 use super::recorded::{Answer, CACHES, InForce, PATTERNS, Recorded, pool, value_of};
 use super::time::{CountingClock, UNITS_PER_STEP};
 
@@ -13,15 +14,16 @@ impl Model {
     }
 
     /// The same at another time: that of a store that was opened then. Time may go back, but not
-    /// before the newest add.
+    /// before the newest add that lives.
     pub fn at(mut self, now: u64) -> Model {
         self.set_now(now.max(self.newest()));
         self
     }
 
-    /// The time of the newest add.
+    /// The time of the newest add that lives: what lives has a record, and a store never stands
+    /// before it. A later time may be gone with records that died.
     pub fn newest(&self) -> u64 {
-        let newest = self.caches.iter().map(|places| places.newest).max();
+        let newest = self.caches.iter().map(Places::newest).max();
         newest.unwrap_or(0)
     }
 

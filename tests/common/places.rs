@@ -12,8 +12,6 @@ pub struct Places {
     pub max_age: Option<u64>,
     pub is_age_set_by_call: bool,
     pub now: u64,
-    /// The time of the newest add.
-    pub newest: u64,
     floor: u64,
     places: Vec<Place>,
 }
@@ -36,7 +34,6 @@ impl Places {
             max_age: None,
             is_age_set_by_call: false,
             now: 0,
-            newest: 0,
             floor: 1,
             places: Vec::new(),
         }
@@ -49,6 +46,12 @@ impl Places {
     fn known(&self) -> impl DoubleEndedIterator<Item = (u64, u8, u8)> {
         let places = self.places.iter().filter(|place| !self.is_expired(place));
         places.filter_map(|place| place.kept.map(|(id, value)| (place.ordinal, id, value)))
+    }
+
+    /// The time of the newest add that has not been removed or pushed out since.
+    pub fn newest(&self) -> u64 {
+        let places = self.places.iter().filter(|place| place.kept.is_some());
+        places.map(|place| place.time).max().unwrap_or(0)
     }
 
     /// Where an ID is known: its newest place.
@@ -75,7 +78,6 @@ impl Places {
         self.pass_over();
         self.is_recorded = true;
         self.last += 1;
-        self.newest = self.now;
         self.places.push(Place {
             ordinal: self.last,
             time: self.now,
