@@ -45,7 +45,7 @@ fn waiting(cache: &Cache, id: &str) -> (Settled, Arc<Counted>) {
 fn without_a_keeper_the_next_call_wakes_who_waits_for_the_end_of_a_lease() {
     type Call = fn(&Cache);
     let calls: [Call; 5] = [
-        |orders| assert_eq!(orders.add("c").unwrap(), Outcome::Added),
+        |orders| assert!(!matches!(orders.add("c").unwrap(), Outcome::Pending(_))),
         |orders| assert!(!orders.remove("c").wait().unwrap()),
         |orders| drop(reserved(orders, "c", 8, None)),
         |orders| assert!(!orders.renew("c").wait().unwrap()),

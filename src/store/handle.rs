@@ -213,9 +213,9 @@ impl Cache {
     /// It may be a reservation's, an open transaction's or a prepared one's. What the ID has become
     /// is for the next call to say, which may find it claimed by yet another: so wait, then reserve
     /// again. It is a future; [`Settled::wait`] is the blocking form. In a store without its
-    /// background thread ([`Options::keeper`](crate::Options::keeper)) no clock wakes the future for
-    /// the end of a lease: the next call that records or claims does, or whoever awaits something
-    /// of the store; or poll it again then.
+    /// background thread ([`Options::keeper`](crate::Options::keeper)) no clock wakes the future
+    /// for the end of a lease: the next call that records or claims does, or whoever awaits
+    /// something of the store; or poll it again then.
     ///
     /// # Examples
     ///
