@@ -56,6 +56,13 @@
 //! ```
 //!
 //! The bytes on disk are written down in docs/format.md of the repository.
+//!
+//! # Features
+//!
+//! `cli`, the one that is on unless it is turned off, is for the programs. All others are for who
+//! asks for them: `artemis` and `serde` for settings from files, `metrics` for
+//! [figures](Store::stats) under names that stay, `tracing` for events. docs/operations.md says
+//! what the last two tell.
 
 mod address_settings;
 #[cfg(feature = "artemis")]
