@@ -75,8 +75,10 @@ struct Cursor {
     reader: Option<SegmentReader>,
     /// Bytes that need not be read, to be counted as looked at.
     unread: u64,
-    /// Pieces of the record read last that are not dealt with yet.
+    /// Pieces of the records read last that are not dealt with yet.
     pieces: VecDeque<Piece>,
+    /// Empty between calls.
+    run: VecDeque<Ordinal>,
 }
 
 /// What a step did.
@@ -136,18 +138,12 @@ impl Carrier {
             }
         };
         let mut carried = 0;
-        while let Some(piece) = cursor.pieces.front_mut() {
-            let committed = match carry(living, cursor.number, piece, &mut carried) {
-                Ok(committed) => committed,
-                // What was copied before is paid for, and taken off the piece.
+        while !cursor.pieces.is_empty() {
+            match cursor.carry_first(living, &mut self.copies, &mut carried) {
+                Ok(()) => {}
+                // What was copied before is paid for, and no longer among the pieces.
                 Err(_) if carried > 0 => return Ok(Step::Looked { bytes: 0, carried }),
                 Err(refused) => return Err(refused),
-            };
-            let dealt_with = cursor.pieces.pop_front();
-            if let (Some(Piece::Prepare(prepare)), Some(given)) = (dealt_with, committed) {
-                let mut pieces = prepare.committed(&given, &mut self.copies);
-                pieces.append(&mut cursor.pieces);
-                cursor.pieces = pieces;
             }
         }
         if carried > 0 {
@@ -173,16 +169,16 @@ fn stop(journal: &Journal, error: Error) -> Refused {
     Refused::Failed(error)
 }
 
-/// Deals with a piece; the ordinals that were given if it is a prepare that was committed, whose
-/// own pieces then take its place.
+/// Deals with a piece that is no add; the ordinals that were given if it is a prepare that was
+/// committed, whose own pieces then take its place.
 fn carry(
     living: &impl Living,
     segment: SegmentNumber,
-    piece: &mut Piece,
+    piece: &Piece,
     carried: &mut u64,
 ) -> Result<Option<Box<[Ordinal]>>, Refused> {
     match piece {
-        Piece::Adds { address, ordinals } => living.carry_adds(*address, ordinals, carried)?,
+        Piece::Add { .. } => {}
         #[cfg(idjournal_mutants)]
         Piece::Dead {
             address,
@@ -215,6 +211,7 @@ impl Cursor {
             reader: Some(reader),
             unread: 0,
             pieces: VecDeque::new(),
+            run: VecDeque::new(),
         })
     }
 
@@ -228,6 +225,7 @@ impl Cursor {
             reader: None,
             unread: oldest.end,
             pieces: pieces.collect(),
+            run: VecDeque::new(),
         }
     }
 
@@ -263,6 +261,51 @@ impl Cursor {
             copies.clear();
         }
         self
+    }
+
+    /// Deals with the first piece; with adds, with all of one address that come first.
+    fn carry_first(
+        &mut self,
+        living: &impl Living,
+        copies: &mut Copies,
+        carried: &mut u64,
+    ) -> Result<(), Refused> {
+        let Some(first) = self.pieces.front() else {
+            return Ok(());
+        };
+        if let Piece::Add { address, .. } = *first {
+            return self.carry_run(living, address, carried);
+        }
+        let committed = carry(living, self.number, first, carried)?;
+        let dealt_with = self.pieces.pop_front();
+        if let (Some(Piece::Prepare(prepare)), Some(given)) = (dealt_with, committed) {
+            let mut pieces = prepare.committed(&given, copies);
+            pieces.append(&mut self.pieces);
+            self.pieces = pieces;
+        }
+        Ok(())
+    }
+
+    /// Carries the adds of `address` that come first; those that are refused stay where they were.
+    fn carry_run(
+        &mut self,
+        living: &impl Living,
+        address: u32,
+        carried: &mut u64,
+    ) -> Result<(), Refused> {
+        let run = &mut self.run;
+        let is_own =
+            |piece: &mut Piece| matches!(piece, Piece::Add { address: of, .. } if *of == address);
+        while let Some(Piece::Add { ordinal, .. }) = self.pieces.pop_front_if(is_own) {
+            run.push_back(ordinal);
+        }
+        let done = living.carry_adds(address, run, carried);
+        if done.is_err() {
+            let left = run.iter().rev().copied();
+            left.for_each(|ordinal| self.pieces.push_front(Piece::Add { address, ordinal }));
+        }
+        run.clear();
+        done
     }
 
     /// Reads some records and notes their pieces; how many bytes those were, 0 at the end.

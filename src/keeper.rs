@@ -23,19 +23,25 @@ pub(crate) trait Chores: Send + Sync + 'static {
 pub(crate) struct Keeper {
     bell: Arc<Bell>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    is_started: AtomicBool,
 }
 
 #[derive(Default)]
 struct Bell {
-    calls: Mutex<Calls>,
+    is_ended: Mutex<bool>,
     rung: Condvar,
+    /// Changed under the lock; seen to be set without it, so that of many calls one rings.
+    is_called: AtomicBool,
+    /// Whether there is a thread that can be called.
+    is_running: AtomicBool,
 }
 
-#[derive(Default)]
-struct Calls {
-    is_called: bool,
-    is_ended: bool,
+/// Says that the thread is gone, also if it panicked.
+struct Running<'a>(&'a Bell);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.is_running.store(false, Ordering::Release);
+    }
 }
 
 impl Keeper {
@@ -44,11 +50,10 @@ impl Keeper {
     /// A thread that cannot be started is no error: calls that find nobody at work do the work.
     pub(crate) fn call<C: Chores>(&self, chores: &Arc<C>, interval: Option<Duration>) {
         {
-            let mut calls = self.bell.calls.lock();
-            if calls.is_ended || calls.is_called {
+            let is_ended = self.bell.is_ended.lock();
+            if *is_ended || self.bell.is_called.swap(true, Ordering::AcqRel) {
                 return;
             }
-            calls.is_called = true;
             self.bell.rung.notify_one();
         }
         let mut thread = self.thread.lock();
@@ -57,21 +62,33 @@ impl Keeper {
         }
         let (bell, chores) = (Arc::clone(&self.bell), Arc::clone(chores));
         let named = thread::Builder::new().name("idjournal-keeper".to_owned());
-        *thread = named.spawn(move || run(&bell, &*chores, interval)).ok();
-        self.is_started.store(thread.is_some(), Ordering::Release);
+        self.bell.is_running.store(true, Ordering::Release);
+        let run = move || {
+            let _running = Running(&bell);
+            run(&bell, &*chores, interval);
+        };
+        *thread = named.spawn(run).ok();
+        if thread.is_none() {
+            self.bell.is_running.store(false, Ordering::Release);
+        }
+    }
+
+    /// Whether it was called and has not begun with that yet: it will see everything that was done
+    /// under a lock which it takes itself in a round.
+    #[inline]
+    pub(crate) fn is_called(&self) -> bool {
+        self.bell.is_called.load(Ordering::Acquire)
     }
 
     /// Whether there is a thread that could be called.
+    #[inline]
     pub(crate) fn is_running(&self) -> bool {
-        self.thread
-            .lock()
-            .as_ref()
-            .is_some_and(|thread| !thread.is_finished())
+        self.bell.is_running.load(Ordering::Acquire)
     }
 
     /// Ends the thread and waits for it.
     pub(crate) fn end(&self) {
-        self.bell.calls.lock().is_ended = true;
+        *self.bell.is_ended.lock() = true;
         self.bell.rung.notify_one();
         let thread = self.thread.lock().take();
         // It may have been the keeper itself that woke who let go of the store: then it ends on its
@@ -97,24 +114,24 @@ fn run(bell: &Bell, chores: &impl Chores, interval: Option<Duration>) {
         // Asked before the lock: who makes it shorter calls afterwards.
         let pause = chores.pause();
         {
-            let mut calls = bell.calls.lock();
+            let mut is_ended = bell.is_ended.lock();
             let mut is_due = false;
-            while !calls.is_called && !calls.is_ended && !is_due {
+            while !bell.is_called.load(Ordering::Acquire) && !*is_ended && !is_due {
                 let left = interval.map(|interval| interval.saturating_sub(gone(begun)));
                 let is_pause_first =
                     pause.is_some_and(|pause| left.is_none_or(|left| pause < left));
                 match if is_pause_first { pause } else { left } {
                     Some(wait) => {
-                        is_due = bell.rung.wait_for(&mut calls, wait).timed_out();
+                        is_due = bell.rung.wait_for(&mut is_ended, wait).timed_out();
                         is_over = is_due && !is_pause_first;
                     }
-                    None => bell.rung.wait(&mut calls),
+                    None => bell.rung.wait(&mut is_ended),
                 }
             }
-            if calls.is_ended {
+            if *is_ended {
                 return;
             }
-            calls.is_called = false;
+            bell.is_called.store(false, Ordering::Release);
         }
         // Also where one call follows the other.
         is_over |= interval.is_some_and(|interval| gone(begun) >= interval);

@@ -12,9 +12,9 @@ pub(super) type Copies = HashMap<(u32, Ordinal), u32>;
 
 /// What may have to be carried.
 pub(super) enum Piece {
-    Adds {
+    Add {
         address: u32,
-        ordinals: VecDeque<Ordinal>,
+        ordinal: Ordinal,
     },
     #[cfg(idjournal_mutants)]
     Dead {
@@ -28,7 +28,7 @@ pub(super) enum Piece {
     Bookmark {
         name: Box<[u8]>,
     },
-    Prepare(Prepare),
+    Prepare(Box<Prepare>),
     Settings {
         pattern: Box<[u8]>,
     },
@@ -125,7 +125,7 @@ pub(super) fn note_pieces(
             ..
         } => {
             let prepare = Prepare::new(transaction, position, elements);
-            pieces.push_back(Piece::Prepare(prepare));
+            pieces.push_back(Piece::Prepare(Box::new(prepare)));
         }
         Record::Settings { pattern, .. } => {
             let pattern = Box::from(*pattern);
@@ -151,19 +151,10 @@ pub(super) fn note_pieces(
     }
 }
 
-/// Notes an add, with those of the same address before it.
-fn note_add(pieces: &mut VecDeque<Piece>, copies: &mut Copies, number: u32, ordinal: Ordinal) {
-    if !copies.is_empty() && has_copy(copies, (number, ordinal)) {
-        return;
-    }
-    match pieces.back_mut() {
-        Some(Piece::Adds { address, ordinals }) if *address == number => {
-            ordinals.push_back(ordinal);
-        }
-        _ => pieces.push_back(Piece::Adds {
-            address: number,
-            ordinals: VecDeque::from([ordinal]),
-        }),
+/// Notes an add.
+fn note_add(pieces: &mut VecDeque<Piece>, copies: &mut Copies, address: u32, ordinal: Ordinal) {
+    if copies.is_empty() || !has_copy(copies, (address, ordinal)) {
+        pieces.push_back(Piece::Add { address, ordinal });
     }
 }
 

@@ -39,7 +39,7 @@ impl Shared {
     fn tend_or_call(self: &Arc<Self>, is_owing: bool) {
         let Some(journal) = &self.journal else { return };
         if self.options.keeper {
-            if is_owing || !self.keeper.is_running() {
+            if is_owing && !self.keeper.is_called() || !self.keeper.is_running() {
                 self.keeper.call(self, self.interval());
             }
             if self.keeper.is_running() && !(is_owing && journal.is_behind()) {
