@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 
+use crate::format::{RELEASE_BYTES, SEAL_BYTES, records_offset};
 use crate::ids::{SegmentNumber, Slot, Ticks};
 
 /// A segment of the chain.
@@ -32,6 +33,25 @@ pub(crate) struct FreeSlot<F> {
     pub(crate) file: F,
 }
 
+impl<F> Link<F> {
+    /// What the segment holds beside records of calls, closed as it is; what is abandoned beyond a
+    /// usual rest is no overhead.
+    fn overhead_bytes(&self) -> u64 {
+        let rest = self.bytes - self.end.min(self.bytes);
+        overhead_bytes(self.bytes) - rest_bytes(self.bytes) + rest.min(rest_bytes(self.bytes))
+    }
+}
+
+/// What a closed segment of so many bytes holds at most beside records of calls: headers, a seal, a
+/// release, and a rest that was too short for the next record.
+pub(crate) fn overhead_bytes(bytes: u64) -> u64 {
+    records_offset(bytes) + SEAL_BYTES + RELEASE_BYTES + rest_bytes(bytes)
+}
+
+fn rest_bytes(bytes: u64) -> u64 {
+    bytes / 64
+}
+
 /// The slots of a store.
 #[derive(Debug)]
 pub(crate) struct Ring<F> {
@@ -39,6 +59,8 @@ pub(crate) struct Ring<F> {
     free: Vec<FreeSlot<F>>,
     highest: SegmentNumber,
     sealed_bytes: u64,
+    /// Of those, what no record of a call can take, as far as it is known.
+    overhead_bytes: u64,
     total_bytes: u64,
 }
 
@@ -53,11 +75,16 @@ impl<F> Ring<F> {
         let total_bytes = chain.iter().map(|link| link.bytes).sum::<u64>()
             + free.iter().map(|free| free.bytes).sum::<u64>();
         let sealed_bytes = chain.iter().map(|link| link.bytes).sum();
+        let known = chain.len().saturating_sub(1);
+        let closed = chain.iter().take(known).map(Link::overhead_bytes);
+        let last = chain.last().map(|last| records_offset(last.bytes));
+        let overhead_bytes = closed.sum::<u64>() + last.unwrap_or(0);
         Ring {
             chain: chain.into(),
             free,
             highest,
             sealed_bytes,
+            overhead_bytes,
             total_bytes,
         }
     }
@@ -96,8 +123,10 @@ impl<F> Ring<F> {
         );
         if let Some(last) = self.chain.back_mut() {
             last.end = end;
+            self.overhead_bytes += last.overhead_bytes() - records_offset(last.bytes);
         }
         self.sealed_bytes += link.bytes;
+        self.overhead_bytes += records_offset(link.bytes);
         self.chain.push_back(link);
     }
 
@@ -109,6 +138,7 @@ impl<F> Ring<F> {
         }
         let link = self.chain.pop_front()?;
         self.sealed_bytes -= link.bytes;
+        self.overhead_bytes -= link.overhead_bytes();
         self.free.push(FreeSlot {
             slot: link.slot,
             bytes: link.bytes,
@@ -178,6 +208,11 @@ impl<F> Ring<F> {
     /// Bytes of all slots, in the chain or not.
     pub(crate) fn total_bytes(&self) -> u64 {
         self.total_bytes
+    }
+
+    /// Bytes of the chain's files that no record of a call can take.
+    pub(crate) fn overhead_bytes(&self) -> u64 {
+        self.overhead_bytes
     }
 
     /// Bytes of the chain's files but for the last, which is still written to.

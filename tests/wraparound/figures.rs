@@ -135,3 +135,19 @@ fn ten_thousand_addresses_in_turn() {
         stats.live_bytes, stats.disk_bytes, bound.worst
     );
 }
+
+/// 4 KiB segments have headers of a quarter of that: hundreds of them are as long as some segments.
+#[test]
+fn a_window_is_not_copied_for_the_headers_of_its_many_segments() {
+    let options = options(false).segment_bytes(4096).id_cache_size(IDS);
+    let store = open(MemoryStorage::new(), options).unwrap();
+    let orders = store.cache("orders").unwrap();
+    let mut bound = Bound::new(4096);
+    for number in 0..5 * IDS {
+        add(&orders, number);
+        bound.check(&store.stats(), format!("add {number}"));
+    }
+    let stats = store.stats();
+    assert!(stats.segments > 300, "{stats:?}");
+    assert!(stats.carried_bytes * 100 < stats.record_bytes, "{stats:?}");
+}
