@@ -44,6 +44,8 @@ fn main() {
     let target = Path::new(&target);
     for (name, fixture) in fixtures() {
         let directory = target.join(name);
+        // A slot that a fixture no longer has must not stay.
+        let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).unwrap();
         for (file, bytes) in &fixture.files {
             fs::write(directory.join(file), bytes).unwrap();
