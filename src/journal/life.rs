@@ -1,5 +1,7 @@
 //! The store file, and how a life of the store begins its first segment.
 
+use std::sync::atomic::Ordering;
+
 use crate::directory::{Directory, STORE_NAME, STORE_NEW_NAME, slot_name, write_all};
 use crate::error::{Error, Result};
 use crate::format::store;
@@ -187,5 +189,19 @@ impl Journal {
             crate::segment::SegmentWriter::create(file, head, base_time, last.bytes).at(last.end);
         inner.writer = Some(writer);
         true
+    }
+}
+
+/// Shared syncs from one rotation to the next that nobody else has asked for, and some.
+const SYNCS_OF_ROTATION: u64 = 4;
+
+impl Journal {
+    /// Whether the last segment was filled with hardly a sync but those that rotation takes, so
+    /// that the next one is likely to be, too.
+    pub(super) fn is_filling(&self) -> bool {
+        let syncs = self.commit.syncs();
+        let before = self.syncs_before.swap(syncs, Ordering::Relaxed);
+        let is_first = self.inner.lock().counts.segments_begun < 2;
+        !is_first && syncs - before <= SYNCS_OF_ROTATION
     }
 }

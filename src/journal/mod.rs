@@ -16,7 +16,7 @@ mod snapshot;
 mod space;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::task::{Poll, Waker};
 
 use crate::clock::{Entropy, Timeline};
@@ -72,6 +72,8 @@ pub(crate) struct Journal {
     inner: Mutex<Inner>,
     /// Whether the calls must see to what is owed, as the last append found that was owing.
     is_behind: AtomicBool,
+    /// How many shared syncs there were when the next segment was last made ready.
+    syncs_before: AtomicU64,
 }
 
 /// What the append lock guards.
@@ -148,6 +150,7 @@ impl Journal {
                 is_closed: false,
             }),
             is_behind: AtomicBool::new(false),
+            syncs_before: AtomicU64::new(0),
         }
     }
 

@@ -85,6 +85,9 @@ impl Journal {
         }
         let slot = self.take_or_make()?;
         let next = self.write_header(slot, true)?;
+        if self.is_filling() {
+            next.link.file.expect_writes();
+        }
         self.inner.lock().next = Some(next);
         Ok(())
     }

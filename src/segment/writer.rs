@@ -7,7 +7,7 @@ use crate::format::{MARK_EVERY_BYTES, SEAL_BYTES, records_offset};
 use crate::ids::{Position, SegmentNumber, Ticks};
 use crate::mutant::{self, Mutant};
 use crate::record::{Add, AddForm, Base, Place, Record, Seed, encode, encode_add};
-use crate::storage::{StorageFile, Written, write_full};
+use crate::storage::{StorageFile, Written, write_first_full, write_full};
 use std::sync::Arc;
 
 /// How a record stands to those around it.
@@ -110,11 +110,12 @@ impl SegmentWriter {
             ordinal: base,
             time: self.base_time,
         };
+        let is_first = durable == self.position();
         let durable = self.marked(durable);
         let place = self.place(durable, Standing::Alone);
         let mark = place.mark;
         let form = encode_add(&mut buffer, &place, add, base);
-        let written = self.write(&buffer, mark);
+        let written = self.write(&buffer, mark, is_first);
         self.buffer = buffer;
         (written, form)
     }
@@ -128,6 +129,7 @@ impl SegmentWriter {
     ) -> Written {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
+        let is_first = durable == self.position();
         let durable = self.marked(durable);
         let mut place = self.place(durable, standing);
         if matches!(
@@ -138,7 +140,7 @@ impl SegmentWriter {
         }
         let mark = place.mark;
         encode(&mut buffer, &place, record);
-        let written = self.write(&buffer, mark);
+        let written = self.write(&buffer, mark, is_first);
         if buffer.capacity() > 1 << 16 {
             buffer = Vec::with_capacity(256);
         }
@@ -176,8 +178,12 @@ impl SegmentWriter {
         }
     }
 
-    fn write(&mut self, record: &[u8], mark: Option<Position>) -> Written {
-        let written = write_full(&*self.file, self.offset, record);
+    /// `is_first` tells whether everything before it is durable.
+    fn write(&mut self, record: &[u8], mark: Option<Position>, is_first: bool) -> Written {
+        let written = match is_first {
+            true => write_first_full(&*self.file, self.offset, record),
+            false => write_full(&*self.file, self.offset, record),
+        };
         if let Written::All = written {
             self.offset += record.len() as u64;
             if mark.is_some() {

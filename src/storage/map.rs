@@ -100,6 +100,13 @@ mod linux {
             Ok(())
         }
 
+        /// Makes every page writable at once, which a sync has ended: else the first store into
+        /// each waits for the file system, on some for as long as that is busy with a sync.
+        pub(in crate::storage) fn make_writable(&self) {
+            // Without it the stores do that themselves.
+            let _ = self.raw.advise(Advice::PopulateWrite);
+        }
+
         /// Ends writes through the map and gives its pages back; what was written stays written.
         pub(in crate::storage) fn end(&self) {
             if !self.is_used.swap(false, Ordering::AcqRel) {
@@ -252,6 +259,10 @@ mod other {
         }
 
         pub(in crate::storage) fn begin(&self) -> io::Result<()> {
+            match *self {}
+        }
+
+        pub(in crate::storage) fn make_writable(&self) {
             match *self {}
         }
 

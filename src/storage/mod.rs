@@ -78,6 +78,12 @@ pub trait StorageFile: Send + Sync {
     /// Writes `bytes` at `offset`; returns how many of them were written.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<usize>;
 
+    /// The same, for the first bytes after a sync: through a map they would cost a fault more, as
+    /// that has protected the page.
+    fn write_first_at(&self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        self.write_at(offset, bytes)
+    }
+
     /// Makes everything written to this file so far durable.
     fn sync(&self) -> io::Result<()>;
 
@@ -85,6 +91,10 @@ pub trait StorageFile: Send + Sync {
     /// long as it will ever be, and written in full. Where writing it takes space again, as in a
     /// copy with holes, a full disk is an error here and not at a write through the map.
     fn prepare(&self, writes: Writes) -> io::Result<()>;
+
+    /// All of the file is about to be written before it is synced: what the system needs for that
+    /// may be made ready now. It may have the next sync write the whole file.
+    fn expect_writes(&self) {}
 
     /// Whether writes go through a memory map.
     fn is_mapped(&self) -> bool {
@@ -134,9 +144,21 @@ pub(crate) enum Written {
 
 /// Writes all of `bytes` at `offset`, going on after short writes and interruptions.
 pub(crate) fn write_full(file: &dyn StorageFile, offset: u64, bytes: &[u8]) -> Written {
+    write_by(offset, bytes, |offset, bytes| file.write_at(offset, bytes))
+}
+
+/// The same, for the first bytes after a sync.
+pub(crate) fn write_first_full(file: &dyn StorageFile, offset: u64, bytes: &[u8]) -> Written {
+    write_by(offset, bytes, |offset, bytes| {
+        file.write_first_at(offset, bytes)
+    })
+}
+
+#[inline]
+fn write_by(offset: u64, bytes: &[u8], write: impl Fn(u64, &[u8]) -> io::Result<usize>) -> Written {
     let mut done = 0;
     while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
-        let error = match file.write_at(offset + done as u64, rest) {
+        let error = match write(offset + done as u64, rest) {
             Ok(0) => io::Error::from(io::ErrorKind::WriteZero),
             Ok(count) => {
                 done += count;
