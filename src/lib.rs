@@ -59,10 +59,10 @@
 //!
 //! # Features
 //!
-//! `cli`, the one that is on unless it is turned off, is for the programs. All others are for who
-//! asks for them: `artemis` and `serde` for settings from files, `metrics` for
-//! [figures](Store::stats) under names that stay, `tracing` for events. docs/operations.md says
-//! what the last two tell.
+//! `cli`, the one that is on unless it is turned off, is for the programs, and turns on `artemis`
+//! and `serde`, which are for settings from files. `metrics`, for [figures](Store::stats) under
+//! names that stay, and `tracing`, for events, are for who asks for them; docs/operations.md says
+//! what both tell, and how a file of settings looks.
 
 mod address_settings;
 #[cfg(feature = "artemis")]

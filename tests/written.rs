@@ -93,6 +93,17 @@ fn a_file_says_everything_that_code_says() {
 }
 
 #[test]
+fn both_files_of_the_page_say_the_same() {
+    let page = include_str!("../docs/operations.md");
+    let block = |begin| page.split(begin).nth(1).unwrap().split("```").next();
+    let by_toml: FileSettings = toml::from_str(block("```toml\n").unwrap()).unwrap();
+    let by_json: FileSettings = serde_json::from_str(block("```json\n").unwrap()).unwrap();
+    assert_eq!(format!("{by_toml:?}"), format!("{by_json:?}"));
+    let store = Store::in_memory(by_toml.options).unwrap();
+    assert_eq!(store.cache("orders.eu").unwrap().capacity(), 200_000);
+}
+
+#[test]
 fn options_survive_both_formats() {
     for options in [
         Options::default(),

@@ -213,8 +213,8 @@ fn contradicting_and_wrong_options_are_refused_before_anything_is_made() {
 fn help_names_every_option() {
     let done = Place::new().run(&["--help"], b"");
     let text = String::from_utf8(done.good()).unwrap();
-    let options = "--dir --address --address-field --id-field --delimiter --json-address --json-id \
-        --id-cache-size --sync --mark --duplicates --bad-lines --batch-lines --quiet";
+    let options = "--dir --config --address --address-field --id-field --delimiter --json-address \
+        --json-id --id-cache-size --sync --mark --duplicates --bad-lines --batch-lines --quiet";
     for option in options.split_whitespace() {
         assert!(text.contains(option), "{option} is not in {text}");
     }

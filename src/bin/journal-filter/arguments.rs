@@ -33,7 +33,8 @@ Exit status: 0 done (also when the reader of the output went away), 2 stopped by
 #[derive(Parser)]
 #[command(name = "journal-filter", version, about = ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
-    /// The directory that remembers; created if it is missing
+    /// The directory that remembers; created if it is missing. It may be left out where TOML or
+    /// JSON of --config names one (journal-directory)
     #[arg(long, value_name = "DIR", required_unless_present = "config")]
     pub(crate) dir: Option<PathBuf>,
 
