@@ -4,7 +4,9 @@
 //! Invariants: (1) no subscriber is called under a lock of the engine, for it may call the engine,
 //! or wait; so what happens under one is put into a queue here, which is told where no lock is
 //! held, as wakers are woken; (2) what nobody listens to is not made; (3) without the feature there
-//! is nothing here: no queue, no field, no branch.
+//! is nothing here: no queue, no field, no branch; (4) what a subscriber does wrong is no failure
+//! of the engine: its panic ends here, on whatever thread it is; (5) what happens while a
+//! subscriber is told something stays in the queue, for `tracing` takes nothing from within one.
 
 #![cfg_attr(
     not(feature = "tracing"),
@@ -138,6 +140,17 @@ impl Events {
     pub(crate) fn tell_due(&self) {}
 }
 
+/// Calls what is not ours, such as a waker or a subscriber, which may panic: the thread that comes
+/// by is the keeper's, or one in the middle of a call, and neither may end with it. The panic has
+/// been shown by its hook; there is nobody else to tell.
+pub(crate) fn apart(call: impl FnOnce()) {
+    // Where loom runs the threads it ends them by panics of its own.
+    #[cfg(loom)]
+    call();
+    #[cfg(not(loom))]
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
+}
+
 /// Tells what `event` makes. The caller holds no lock of the engine.
 #[cfg(not(feature = "tracing"))]
 #[inline]
@@ -158,8 +171,17 @@ mod told {
     use ::tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
     use ::tracing::{Level, debug, error, info, warn};
 
-    use super::{Changed, Duplicate, Event, Events, EvictedYoung, Ordering, Recovered, Weight};
+    use std::cell::Cell;
+
+    use super::{
+        Changed, Duplicate, Event, Events, EvictedYoung, Ordering, Recovered, Weight, apart,
+    };
     use crate::ids::Namespace;
+
+    thread_local! {
+        /// Whether this thread is in a subscriber that is told something.
+        static IS_TELLING: Cell<bool> = const { Cell::new(false) };
+    }
 
     impl Events {
         /// Has what `event` makes told when no lock is held.
@@ -177,27 +199,32 @@ mod told {
         }
 
         /// Tells all that is due. The caller holds no lock of the engine.
+        ///
+        /// What a subscriber causes by what it is told is left to the next call, so that one that
+        /// causes an event by each ends all the same.
         pub(crate) fn tell_due(&self) {
-            loop {
-                let event = {
-                    let mut queue = self.queue.lock();
-                    let event = queue.pop_front();
-                    if event.is_none() {
-                        self.is_due.store(false, Ordering::Release);
-                    }
-                    event
-                };
-                match event {
-                    Some(event) => emit(event),
-                    None => return,
-                }
+            if IS_TELLING.get() {
+                return;
             }
+            let due = {
+                let mut queue = self.queue.lock();
+                self.is_due.store(false, Ordering::Release);
+                std::mem::take(&mut *queue)
+            };
+            due.into_iter().for_each(emit_apart);
         }
+    }
+
+    /// Tells one event, whatever the subscriber does.
+    fn emit_apart(event: Event) {
+        let was_telling = IS_TELLING.replace(true);
+        apart(|| emit(event));
+        IS_TELLING.set(was_telling);
     }
 
     pub(crate) fn tell(weight: Weight, event: impl FnOnce() -> Event) {
         if is_on(weight) {
-            emit(event());
+            emit_apart(event());
         }
     }
 

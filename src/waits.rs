@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::events::Events;
+use crate::events::{Events, apart};
 use crate::facade::{AtomicBool, AtomicU64, Mutex, Ordering};
 use crate::ids::Position;
 
@@ -208,7 +208,7 @@ impl Waits {
                 waker
             };
             match waker {
-                Some(waker) => waker.wake(),
+                Some(waker) => apart(|| waker.wake()),
                 None => return,
             }
         }

@@ -9,8 +9,9 @@
 mod support;
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Poll, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -262,6 +263,36 @@ fn a_waker_may_let_go_of_the_store_itself() {
     let store = open(storage, Options::default()).unwrap();
     assert_eq!(store.recovery().rewritten_bytes, 0, "it was closed");
     assert!(store.cache("orders").unwrap().contains("a").unwrap());
+}
+
+/// A waker that panics.
+struct Faulty;
+
+impl Wake for Faulty {
+    fn wake(self: Arc<Self>) {
+        panic!("of the waker's own");
+    }
+}
+
+#[test]
+fn a_waker_that_panics_stops_neither_the_keeper_nor_the_store() {
+    let (storage, store, orders) = at_the_gate(Options::default());
+    let faulty = Waker::from(Arc::new(Faulty));
+    let mut first = orders.submit("a");
+    let mut context = Context::from_waker(&faulty);
+    assert!(Pin::new(&mut first).poll(&mut context).is_pending());
+    let counted = Arc::new(Counted::default());
+    let mut second = orders.submit("b");
+    pending(&mut second, &counted);
+    storage.unlatch();
+    counted.await_woken(1);
+    for receipt in [first, second] {
+        assert_eq!(receipt.wait().unwrap(), Outcome::Added);
+    }
+    // The keeper is still there for who awaits.
+    let added = block_on(orders.submit("c")).unwrap();
+    assert_eq!(added, Outcome::Added);
+    assert!(!store.stats().is_poisoned);
 }
 
 #[test]

@@ -63,12 +63,12 @@ impl Shared {
     #[cfg(feature = "tracing")]
     fn tell_duplicate(&self, address: &Address, state: &mut AddressState, id: &[u8], seen: Seen) {
         let (now, counts) = (self.now(), state.figures.count());
-        let told = &mut counts.told;
-        if is_early(told.duplicate, now, DUPLICATE_TICKS) {
+        let (told, moment) = (&mut counts.told, self.moment());
+        if is_early(told.duplicate, moment, DUPLICATE_TICKS) {
             return;
         }
         let untold = counts.duplicates - told.duplicates - 1;
-        (told.duplicate, told.duplicates) = (Some(now), counts.duplicates);
+        (told.duplicate, told.duplicates) = (Some(moment), counts.duplicates);
         let shown = id.get(..SHOWN_ID_BYTES).unwrap_or(id);
         let age = Ticks(now.0.saturating_sub(seen.time.0));
         self.waits.events.add(Weight::Warn, || {
@@ -118,12 +118,12 @@ impl Shared {
         age: Ticks,
         stated: Ticks,
     ) {
-        let now = self.now();
+        let moment = self.moment();
         let told = &mut state.figures.count().told;
-        if !events::is_on(Weight::Warn) || is_early(told.eviction, now, EVICTION_TICKS) {
+        if !events::is_on(Weight::Warn) || is_early(told.eviction, moment, EVICTION_TICKS) {
             return;
         }
-        told.eviction = Some(now);
+        told.eviction = Some(moment);
         let (max_age, capacity) = (Ticks(state.cache.max_age()), state.cache.capacity());
         self.waits.events.add(Weight::Warn, || {
             Event::EvictedYoung(EvictedYoung {
@@ -135,6 +135,13 @@ impl Shared {
                 capacity,
             })
         });
+    }
+
+    /// What the time between two events is taken by: unlike that of records it does not stand still
+    /// where a clock has gone back.
+    #[cfg(feature = "tracing")]
+    fn moment(&self) -> Ticks {
+        crate::clock::ticks(self.timeline.monotonic())
     }
 
     fn tell_recovery(&self, report: &RecoveryReport) {
@@ -236,10 +243,12 @@ fn changes(report: &RecoveryReport) -> Vec<Changed> {
     capacities.chain(ages).chain(ended).collect()
 }
 
-/// Whether what was told at `last` need not be told again before so many ticks have gone by.
+/// Whether what was told at `last` need not be told again before so many ticks have gone by. A
+/// clock that went back ends that: else nothing would be told until it has made up for it.
 #[cfg(feature = "tracing")]
 fn is_early(last: Option<Ticks>, now: Ticks, ticks: u64) -> bool {
-    last.is_some_and(|last| now.0.saturating_sub(last.0) < ticks)
+    let gone = last.and_then(|last| now.0.checked_sub(last.0));
+    gone.is_some_and(|gone| gone < ticks)
 }
 
 #[cfg(feature = "tracing")]

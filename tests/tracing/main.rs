@@ -171,3 +171,26 @@ fn what_nobody_listens_to_is_told_to_nobody_later() {
         assert_eq!(heard.take(), []);
     });
 }
+
+#[test]
+fn a_subscriber_that_panics_stops_neither_the_call_nor_the_store() {
+    let then = Box::new(|told: &Told| panic!("of the subscriber's own, at {}", told.name));
+    listening_and(LevelFilter::DEBUG, then, |heard| {
+        let storage = MemoryStorage::new();
+        let store = open(storage.clone(), small(1024).id_cache_size(3)).unwrap();
+        let orders = store.cache("orders").unwrap();
+        for number in 0..50 {
+            add(&orders, uuid(number));
+            assert!(matches!(
+                orders.add(uuid(number)),
+                Ok(Outcome::Duplicate(_))
+            ));
+        }
+        assert!(!store.stats().is_poisoned);
+        let told = heard.take();
+        for name in ["recovered", "rotated", "released", "duplicate"] {
+            assert!(told.iter().any(|one| one.name == name), "{name}");
+        }
+        store.close().unwrap();
+    });
+}

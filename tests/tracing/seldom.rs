@@ -9,7 +9,7 @@ use tracing::Level;
 use tracing::level_filters::LevelFilter;
 
 use super::listener::{Told, listening};
-use super::support::HandClock;
+use super::support::{HandClock, Jumping};
 use super::{add, assert_on_the_page};
 
 const MINUTE: u64 = 60_000;
@@ -67,6 +67,27 @@ fn a_storm_of_duplicates_is_told_once_a_minute_and_address() {
         let _ = orders.add("a").unwrap();
         assert_eq!(one(heard.named("duplicate")).number("untold"), 1_000);
         assert_eq!(orders.stats().duplicates, 1_002);
+    });
+}
+
+#[test]
+fn a_clock_that_goes_back_silences_nothing() {
+    listening(LevelFilter::WARN, |heard| {
+        let clock = Arc::new(Jumping::default());
+        clock.set(HOUR, 100 * HOUR);
+        let options = Options::default().id_cache_size(1).clock(clock.clone());
+        let store = Store::in_memory(options).unwrap();
+        store.tell_evictions_before(Duration::from_secs(10));
+        let orders = store.cache("orders").unwrap();
+        for (id, now) in [("a", 100 * HOUR), ("b", 2 * HOUR), ("c", 3 * HOUR)] {
+            clock.set(HOUR, now);
+            add(&orders, format!("{id}1"));
+            add(&orders, id);
+            let _ = orders.add(id).unwrap();
+            let told = heard.take();
+            let names: Vec<&str> = told.iter().map(|one| &*one.name).collect();
+            assert_eq!(names, ["evicted young", "duplicate"], "{id}");
+        }
     });
 }
 
