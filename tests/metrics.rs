@@ -306,6 +306,42 @@ fn every_figure_of_the_journal_has_the_value_that_the_store_tells() {
 }
 
 #[test]
+fn what_a_later_life_has_counted_is_added_in_full_even_where_it_is_more() {
+    let storage = MemoryStorage::new();
+    let store = open(storage.clone(), small(4096)).unwrap();
+    let (mut meter, text) = (Meter::new("ids"), Text::default());
+    let fill = |store: &Store, adds: u32, copies: u32| {
+        let orders = store.cache("orders").unwrap();
+        for number in 0..adds {
+            add(&orders, &format!("{}-{number}", orders.stats().added));
+        }
+        add(&orders, &format!("last-{adds}"));
+        for _ in 0..copies {
+            let _ = orders.add(format!("last-{adds}")).unwrap();
+        }
+    };
+    let counters = |text: &Text| {
+        ["added_total", "duplicates_total"].map(|name| {
+            let of_address = of_address(text, name, "orders").unwrap();
+            (of_address, of_store(text, name))
+        })
+    };
+    fill(&store, 1, 2);
+    record(&mut meter, &text, &store);
+    assert_eq!(counters(&text), [(2.0, 2.0), (2.0, 2.0)]);
+    let store = open(killed(&storage), small(4096)).unwrap();
+    fill(&store, 4, 5);
+    record(&mut meter, &text, &store);
+    assert_eq!(counters(&text), [(7.0, 7.0), (7.0, 7.0)], "opened anew");
+    assert!(store.drop_cache("orders").wait().unwrap());
+    fill(&store, 9, 10);
+    record(&mut meter, &text, &store);
+    assert_eq!(counters(&text), [(17.0, 17.0), (17.0, 17.0)], "dropped");
+    record(&mut meter, &text, &store);
+    assert_eq!(counters(&text), [(17.0, 17.0), (17.0, 17.0)], "nothing new");
+}
+
+#[test]
 fn addresses_beyond_the_limit_are_counted_and_in_the_sums() {
     let store = Store::in_memory(Options::default()).unwrap();
     for number in 0..600 {

@@ -9,7 +9,7 @@ pub static ADDRESS_METRICS: &[Metric] = &[
         "idjournal_address_added_total",
         "IDs",
         "IDs told \"added\" ever, in earlier lives of the store too",
-        Value::AddressCount(|stats| stats.added),
+        Value::AddressCountEver(|stats| stats.added),
     ),
     metric(
         "idjournal_address_duplicates_total",

@@ -9,12 +9,14 @@
 mod address_table;
 mod table;
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Weak;
 
 use ::metrics::{Key, Label, Level, Metadata, Recorder, Unit, with_recorder};
 
-use crate::{CacheStats, Namespace, Stats, Store};
+use crate::{Cache, CacheStats, Namespace, Stats, Store};
 
 pub use address_table::ADDRESS_METRICS;
 pub use table::STORE_METRICS;
@@ -57,16 +59,21 @@ pub struct Metric {
 pub struct Meter {
     labels: Vec<Label>,
     addresses_max: usize,
-    /// What the counters of the store had come to.
+    /// What the counters of the store had come to, in which life.
     store: Vec<u64>,
+    life: Option<Life>,
     /// And those of each address, by namespace and name.
     addresses: BTreeMap<(Namespace, Box<[u8]>), Metered>,
 }
+
+/// Tells what one store, or one address, counts from what its successor of that name does.
+type Life = Weak<dyn Any + Send + Sync>;
 
 /// An address whose figures were recorded.
 struct Metered {
     labels: Vec<Label>,
     counts: Vec<u64>,
+    life: Option<Life>,
     /// Whether it is there in this round, and was in the one before.
     is_there: bool,
     was_there: bool,
@@ -85,6 +92,7 @@ impl Meter {
             labels: vec![Label::new("store", store.into())],
             addresses_max: ADDRESSES_MAX,
             store: Vec::new(),
+            life: None,
             addresses: BTreeMap::new(),
         }
     }
@@ -105,7 +113,13 @@ impl Meter {
     pub fn record(&mut self, store: &Store) {
         with_recorder(|recorder| {
             describe(recorder);
-            self.record_addresses(recorder, store);
+            let life = store.life();
+            let is_anew = !is_same(self.life.as_ref(), &life);
+            if is_anew {
+                self.store.clear();
+                self.life = Some(life);
+            }
+            self.record_addresses(recorder, store, is_anew);
             let stats = store.stats();
             self.record_store(recorder, &stats);
         });
@@ -126,12 +140,12 @@ impl Meter {
                     let rest = stats.caches.saturating_sub(metered);
                     set(recorder, metric, &self.labels, table::level(rest));
                 }
-                Value::AddressCount(_) | Value::AddressLevel(_) => {}
+                _ => {}
             }
         }
     }
 
-    fn record_addresses(&mut self, recorder: &dyn Recorder, store: &Store) {
+    fn record_addresses(&mut self, recorder: &dyn Recorder, store: &Store, is_anew: bool) {
         for metered in self.addresses.values_mut() {
             metered.was_there = std::mem::replace(&mut metered.is_there, false);
         }
@@ -147,7 +161,8 @@ impl Meter {
                     self.nothing_is_gone();
                     return;
                 };
-                self.record_address(recorder, key, &cache.stats());
+                self.metered(key, &cache, is_anew)
+                    .record(recorder, &cache.stats(), true);
             }
             left -= found.len();
             match found.last() {
@@ -180,32 +195,55 @@ impl Meter {
         });
     }
 
-    fn record_address(
+    /// The address of `cache`, which is there; `is_anew` if the store was opened since the last
+    /// time.
+    fn metered(
         &mut self,
-        recorder: &dyn Recorder,
         key: (Namespace, Box<[u8]>),
-        stats: &CacheStats,
-    ) {
+        cache: &Cache,
+        is_anew: bool,
+    ) -> &mut Metered {
         let (namespace, name) = (key.0, crate::Bytes::from(&*key.1));
         let own = &self.labels;
         let metered = self.addresses.entry(key).or_insert_with(|| Metered {
             labels: labels(own, namespace, &name),
             counts: Vec::new(),
+            life: None,
             is_there: false,
             was_there: false,
         });
+        let life = cache.life();
+        if !is_same(metered.life.as_ref(), &life) {
+            metered.begin_anew(is_anew);
+            metered.life = Some(life);
+        }
         metered.is_there = true;
-        metered.record(recorder, stats, true);
+        metered
     }
 }
 
+fn is_same(before: Option<&Life>, life: &Life) -> bool {
+    before.is_some_and(|before| before.ptr_eq(life))
+}
+
 impl Metered {
+    /// Another life counts from 0; but one of the same address in a store that was opened anew
+    /// keeps what the journal tells.
+    fn begin_anew(&mut self, keeps_stored: bool) {
+        let counts = ADDRESS_METRICS.iter().filter(|one| one.is_counter());
+        for (count, metric) in self.counts.iter_mut().zip(counts) {
+            if !(keeps_stored && metric.is_stored()) {
+                *count = 0;
+            }
+        }
+    }
+
     /// Records the levels, and where the address is there the counts.
     fn record(&mut self, recorder: &dyn Recorder, stats: &CacheStats, is_there: bool) {
         let mut counts = std::mem::take(&mut self.counts).into_iter();
         for metric in ADDRESS_METRICS {
             match metric.value {
-                Value::AddressCount(value) => {
+                Value::AddressCount(value) | Value::AddressCountEver(value) => {
                     let before = counts.next();
                     let count = if is_there {
                         value(stats)

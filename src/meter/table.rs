@@ -13,13 +13,23 @@ pub(super) enum Value {
     /// Caches that have no figures of their own.
     Unmetered,
     AddressCount(fn(&CacheStats) -> u64),
+    /// The same, counted on over the lives of the store.
+    AddressCountEver(fn(&CacheStats) -> u64),
     AddressLevel(fn(&CacheStats) -> f64),
 }
 
 impl Metric {
     /// Whether it only rises.
     pub fn is_counter(&self) -> bool {
-        matches!(self.value, Value::Count(_) | Value::AddressCount(_))
+        matches!(
+            self.value,
+            Value::Count(_) | Value::AddressCount(_) | Value::AddressCountEver(_)
+        )
+    }
+
+    /// Whether it is counted on over the lives of the store.
+    pub(super) fn is_stored(&self) -> bool {
+        matches!(self.value, Value::AddressCountEver(_))
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a store tells about itself: its caches, its counters, what recovery found.
 
 use std::fmt;
+#[cfg(feature = "metrics")]
+use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
@@ -10,6 +12,8 @@ use crate::recovery::RecoveryReport;
 use crate::stats::Stats;
 use crate::store::Store;
 use crate::store::address::Seen;
+#[cfg(feature = "metrics")]
+use crate::store::{Handle, address::Address};
 
 /// A cache that exists, as [`Store::caches`] lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,6 +145,26 @@ impl Store {
             stats.is_poisoned = journal.commit.is_poisoned();
         }
         stats
+    }
+}
+
+/// What is the same for all handles of one life, and for no other life of the store or address: it
+/// keeps neither.
+#[cfg(feature = "metrics")]
+type Life = std::sync::Weak<dyn std::any::Any + Send + Sync>;
+
+#[cfg(feature = "metrics")]
+impl Store {
+    pub(crate) fn life(&self) -> Life {
+        Arc::<Handle>::downgrade(&self.handle)
+    }
+}
+
+#[cfg(feature = "metrics")]
+impl crate::store::Cache {
+    /// That of the address, which counts on in it.
+    pub(crate) fn life(&self) -> Life {
+        Arc::<Address>::downgrade(&self.address)
     }
 }
 
