@@ -145,10 +145,15 @@ impl<'a> Reader<'a> {
         match document::name(root) {
             Some("core") => Ok(vec![root]),
             Some("configuration") => {
-                let inner = root
-                    .children()
-                    .filter(|n| document::name(*n) == Some("core"));
-                Ok(std::iter::once(root).chain(inner).collect())
+                let mut places = vec![root];
+                for core in root.children().filter(|n| n.tag_name().name() == "core") {
+                    if document::name(core).is_none() {
+                        let namespace = shown(core.tag_name().namespace().unwrap_or_default());
+                        return Err(self.wrong(core, BrokerXmlFault::Namespace { namespace }));
+                    }
+                    places.push(core);
+                }
+                Ok(places)
             }
             _ => {
                 let root_name = shown(root.tag_name().name());
@@ -270,14 +275,18 @@ impl<'a> Reader<'a> {
         markers: Option<Node<'a, 'a>>,
     ) -> Result<Wildcards, BrokerXmlError> {
         let mut wildcards = Wildcards::default();
+        let mut seen = HashSet::new();
         for child in node.into_iter().flat_map(|node| node.children()) {
             self.refuse_include(child)?;
-            let place = match document::name(child) {
-                Some("delimiter") => &mut wildcards.delimiter,
-                Some("any-words") => &mut wildcards.any_words,
-                Some("single-word") => &mut wildcards.single_word,
+            let (place, element) = match document::name(child) {
+                Some("delimiter") => (&mut wildcards.delimiter, "delimiter"),
+                Some("any-words") => (&mut wildcards.any_words, "any-words"),
+                Some("single-word") => (&mut wildcards.single_word, "single-word"),
                 _ => continue,
             };
+            if !seen.insert(element) {
+                return Err(self.wrong(child, BrokerXmlFault::Twice { element }));
+            }
             *place = self.character(child)?;
         }
         if let Some(node) = markers {

@@ -48,6 +48,13 @@ pub enum BrokerXmlFault {
         /// The name of the root.
         root: String,
     },
+    /// The part of the broker is of a namespace that is not Artemis's: its settings would be
+    /// missed.
+    #[error("core is of the namespace {namespace}, which is none of Artemis")]
+    Namespace {
+        /// The name of the namespace.
+        namespace: String,
+    },
     /// An element is given twice where it may stand once.
     #[error("{element} is given twice")]
     Twice {

@@ -12,7 +12,11 @@ impl Reader<'_> {
     fn text(&self, node: Node<'_, '_>) -> Result<String, BrokerXmlError> {
         let texts = node.descendants().filter(Node::is_text);
         let text: String = texts.filter_map(|node| node.text()).collect();
-        self.replaced(node, text.trim_matches(|character| character <= ' '))
+        let text = self.replaced(node, &text)?;
+        // Afterwards, for there names are replaced before anything is read.
+        Ok(String::from(
+            text.trim_matches(|character| character <= ' '),
+        ))
     }
 
     /// `text` with a value for each `${name}` and `${name:default}`. What comes of it is not looked

@@ -76,6 +76,11 @@ const VALUES: &[(&str, &str)] = &[
         "2, column 1: the wildcards: they must differ from each other",
     ),
     (
+        "<wildcard-addresses><delimiter>/</delimiter>\n<delimiter>.</delimiter>\
+         </wildcard-addresses>",
+        "3, column 1: delimiter is given twice",
+    ),
+    (
         "<literal-match-markers>(</literal-match-markers>",
         "2, column 1: literal-match-markers is \"(\", not two ASCII characters, such as ()",
     ),
@@ -151,6 +156,10 @@ fn text_that_is_not_well_formed_is_told_with_its_place() {
         (
             "<core xmlns='urn:example'/>",
             "line 1, column 1: the root is core, neither configuration nor core",
+        ),
+        (
+            "<configuration>\n<core xmlns='urn:activemq:cor'/></configuration>",
+            "line 2, column 1: core is of the namespace urn:activemq:cor, which is none of Artemis",
         ),
         (
             "<?xml version='1.0'?>\n<!DOCTYPE core [<!ENTITY a 'b'>]><core/>",

@@ -216,7 +216,11 @@ fn an_empty_broker_is_as_good_as_the_defaults() {
 #[test]
 fn names_stand_for_their_values_and_defaults() {
     let read = |text: &str| {
-        let known = |name: &str| (name == "dir").then(|| String::from("/var/${dir}"));
+        let known = |name: &str| match name {
+            "dir" => Some(String::from("/var/${dir}")),
+            "spaced" => Some(String::from(" of/a file\r\n")),
+            _ => None,
+        };
         let text = format!("<core><journal-directory>{text}</journal-directory></core>");
         let settings = read_broker_xml_with(text, known).map_err(|error| error.to_string())?;
         Ok::<_, String>(settings.journal_directory.unwrap().display().to_string())
@@ -226,6 +230,7 @@ fn names_stand_for_their_values_and_defaults() {
         ("${dir:./data}/ids", "/var/${dir}/ids"),
         ("${ other : ./data }/ids", "./data/ids"),
         ("a${other:}b${x:1:2}", "ab1:2"),
+        ("${spaced}", "of/a file"),
         ("${dir", "${dir"),
     ] {
         assert_eq!(read(text).as_deref(), Ok(value), "{text}");
