@@ -122,6 +122,8 @@ fn options_survive_both_formats() {
         assert_eq!(json(&by_toml), json(&options));
         assert_eq!(format!("{by_toml:?}"), format!("{options:?}"));
     }
+    let again = all().address_settings("(a/>)", AddressSettings::default());
+    assert_eq!(json(&again).matches("(a/>)").count(), 1);
     let nothing: Options = serde_json::from_str("{}").unwrap();
     assert_eq!(json(&nothing), json(&Options::default()));
     let no_text = Options::default().address_settings([0xff], AddressSettings::default());
@@ -283,6 +285,10 @@ fn what_only_the_whole_shows_is_told_by_name() {
             "journal-directory is no option; read FileSettings",
         ),
         ("keeper = true\nkeeper = true", "duplicate key"),
+        (
+            "address-settings = [{ match = \"a\" }, { match = \"a\" }]",
+            "the match \"a\" is given twice",
+        ),
     ] {
         let error = toml::from_str::<Options>(text).unwrap_err();
         assert!(

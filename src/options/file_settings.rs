@@ -34,7 +34,8 @@ use super::Options;
 /// A duration is a number with a unit (`d`, `h`, `m`, `s`, `ms`, `us`, `ns`), or several, the
 /// longest unit first: `"10m"`, `"1h30m"`. A size is a number of bytes, or one with a unit (`KiB`,
 /// `MiB`, `GiB`, or just `K`, `M`, `G`, powers of 1,024 all of them): `"64MiB"`. An unknown key is
-/// refused, and so is a key given twice. Clock and source of randomness are code and in no file.
+/// refused, and so is a key or a `match` given twice. Clock and source of randomness are code and
+/// in no file.
 ///
 /// [`Options`] are read and written in the same way, without `journal-directory`.
 ///

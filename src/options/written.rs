@@ -4,6 +4,7 @@
 //! stands, so that a format with positions tells the place of a wrong one; what only the whole
 //! shows, such as two wildcards of one character, is checked at the end.
 
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use serde::de::Error as _;
@@ -179,8 +180,12 @@ impl Written {
         options.lock_wait = self.lock_wait.map_or(options.lock_wait, |time| time.0);
         // The wildcards first, or each pattern would be told as their fault.
         options.validate().map_err(|error| error.to_string())?;
+        let mut seen = HashSet::new();
         for written in self.address_settings {
             let (pattern, settings) = written.into();
+            if !seen.insert(pattern.clone()) {
+                return Err(format!("the match {pattern:?} is given twice"));
+            }
             let alone = Options::default().wildcards(options.wildcards);
             let alone = alone.address_settings(&pattern, settings);
             if let Err(Error::Options { why, .. }) = alone.validate() {
@@ -200,7 +205,19 @@ impl Written {
     fn write(options: &Options) -> Result<Written, &'static str> {
         let wildcards = options.wildcards;
         let mut address_settings = Vec::new();
+        let last: HashMap<_, _> = options
+            .address_settings
+            .iter()
+            .map(|(p, s)| (p, s))
+            .collect();
         for (pattern, settings) in &options.address_settings {
+            // Of those given again in code the last counts; a file has it only.
+            if !last
+                .get(pattern)
+                .is_some_and(|last| std::ptr::eq(*last, settings))
+            {
+                continue;
+            }
             let pattern = std::str::from_utf8(pattern);
             let pattern = pattern.map_err(|_| "a pattern of address settings is not UTF-8")?;
             address_settings.push(WrittenAddress {
