@@ -34,22 +34,17 @@ pub(crate) struct FreeSlot<F> {
 }
 
 impl<F> Link<F> {
-    /// What the segment holds beside records of calls, closed as it is; what is abandoned beyond a
-    /// usual rest is no overhead.
+    /// What the segment holds beside records of calls, closed as it is: headers, a seal, a release,
+    /// and a rest that was too short for the next record; what is abandoned beyond that is none.
     fn overhead_bytes(&self) -> u64 {
         let rest = self.bytes - self.end.min(self.bytes);
-        overhead_bytes(self.bytes) - rest_bytes(self.bytes) + rest.min(rest_bytes(self.bytes))
+        records_offset(self.bytes) + SEAL_BYTES + RELEASE_BYTES + rest.min(self.bytes / 64)
     }
 }
 
-/// What a closed segment of so many bytes holds at most beside records of calls: headers, a seal, a
-/// release, and a rest that was too short for the next record.
-pub(crate) fn overhead_bytes(bytes: u64) -> u64 {
-    records_offset(bytes) + SEAL_BYTES + RELEASE_BYTES + rest_bytes(bytes)
-}
-
-fn rest_bytes(bytes: u64) -> u64 {
-    bytes / 64
+/// The most bytes of records that a segment of so many bytes holds.
+pub(crate) fn held_bytes(bytes: u64) -> u64 {
+    bytes - records_offset(bytes) - SEAL_BYTES
 }
 
 /// The slots of a store.

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use crate::ids::SegmentNumber;
 use crate::mutant::{self, Mutant};
-use crate::ring::overhead_bytes;
+use crate::ring::held_bytes;
 
 /// The books of a journal's space.
 #[derive(Debug)]
@@ -163,12 +163,12 @@ impl Space {
     #[inline]
     pub(crate) fn appended(&mut self, bytes: u64, written: u64, segment_bytes: u64) {
         let dead = written.saturating_sub(self.live_bytes);
-        // What one segment holds, not two: the oldest is released only when all of it was carried,
-        // the active one is counted whole, and the next one is there; with these, two would come
-        // to five. Headers that are there when carrying begins go with what is carried from behind
+        // What one segment holds: with less, a window would still reach into the segment that it
+        // is about to leave. Not what two hold: the oldest is released only when all of it was
+        // carried, the active one is counted whole, and the next one is there; with these, two
+        // would come to five. Headers that are there when carrying begins go with what is carried from behind
         // them; new ones are owed for.
-        if dead <= segment_bytes - overhead_bytes(segment_bytes) || mutant::is(Mutant::LazyCarrying)
-        {
+        if dead <= held_bytes(segment_bytes) || mutant::is(Mutant::LazyCarrying) {
             self.may_carry = self.may_carry.min(0);
             self.may_look = self.may_look.min(0);
             return;
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn nothing_is_owed_until_a_segment_is_dead() {
         let mut space = Space::new(500, 0);
-        let held = 1024 - overhead_bytes(1024);
+        let held = held_bytes(1024);
         space.appended(64, 500 + held, 1024);
         assert_eq!(space.owed(), 0);
         space.appended(64, 501 + held, 1024);
@@ -282,7 +282,7 @@ mod tests {
         let mut space = Space::new(500, 0);
         space.appended(2000, 3500, 1024);
         assert_eq!(space.still_owed(3500, 1024), 8000);
-        assert_eq!(space.still_owed(1524 - overhead_bytes(1024), 1024), 0);
+        assert_eq!(space.still_owed(500 + held_bytes(1024), 1024), 0);
         assert_eq!(space.still_owed(3500, 1024), 0, "it does not come back");
     }
 
