@@ -166,8 +166,8 @@ impl Space {
         // What one segment holds: with less, a window would still reach into the segment that it
         // is about to leave. Not what two hold: the oldest is released only when all of it was
         // carried, the active one is counted whole, and the next one is there; with these, two
-        // would come to five. Headers that are there when carrying begins go with what is carried from behind
-        // them; new ones are owed for.
+        // would come to five. Headers that are there when carrying begins go with what is carried
+        // from behind them; new ones are owed for.
         if dead <= held_bytes(segment_bytes) || mutant::is(Mutant::LazyCarrying) {
             self.may_carry = self.may_carry.min(0);
             self.may_look = self.may_look.min(0);
