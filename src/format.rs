@@ -135,6 +135,7 @@ pub(crate) const UNIT_BYTES: usize = 8;
 /// Bytes of a seal with its mark: what every segment keeps for its end.
 pub(crate) const SEAL_BYTES: u64 = 32;
 /// Bytes of a release with its mark.
+#[cfg(test)]
 pub(crate) const RELEASE_BYTES: u64 = 24;
 /// A record is marked at least every so many bytes.
 pub(crate) const MARK_EVERY_BYTES: u64 = 512;

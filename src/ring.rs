@@ -8,7 +8,6 @@
 
 use std::collections::VecDeque;
 
-use crate::format::{RELEASE_BYTES, SEAL_BYTES, records_offset};
 use crate::ids::{SegmentNumber, Slot, Ticks};
 
 /// A segment of the chain.
@@ -33,20 +32,6 @@ pub(crate) struct FreeSlot<F> {
     pub(crate) file: F,
 }
 
-impl<F> Link<F> {
-    /// What the segment holds beside records of calls, closed as it is: headers, a seal, a release,
-    /// and a rest that was too short for the next record; what is abandoned beyond that is none.
-    fn overhead_bytes(&self) -> u64 {
-        let rest = self.bytes - self.end.min(self.bytes);
-        records_offset(self.bytes) + SEAL_BYTES + RELEASE_BYTES + rest.min(self.bytes / 64)
-    }
-}
-
-/// The most bytes of records that a segment of so many bytes holds.
-pub(crate) fn held_bytes(bytes: u64) -> u64 {
-    bytes - records_offset(bytes) - SEAL_BYTES
-}
-
 /// The slots of a store.
 #[derive(Debug)]
 pub(crate) struct Ring<F> {
@@ -54,8 +39,6 @@ pub(crate) struct Ring<F> {
     free: Vec<FreeSlot<F>>,
     highest: SegmentNumber,
     sealed_bytes: u64,
-    /// Of those, what no record of a call can take, as far as it is known.
-    overhead_bytes: u64,
     total_bytes: u64,
 }
 
@@ -70,16 +53,11 @@ impl<F> Ring<F> {
         let total_bytes = chain.iter().map(|link| link.bytes).sum::<u64>()
             + free.iter().map(|free| free.bytes).sum::<u64>();
         let sealed_bytes = chain.iter().map(|link| link.bytes).sum();
-        let known = chain.len().saturating_sub(1);
-        let closed = chain.iter().take(known).map(Link::overhead_bytes);
-        let last = chain.last().map(|last| records_offset(last.bytes));
-        let overhead_bytes = closed.sum::<u64>() + last.unwrap_or(0);
         Ring {
             chain: chain.into(),
             free,
             highest,
             sealed_bytes,
-            overhead_bytes,
             total_bytes,
         }
     }
@@ -118,10 +96,8 @@ impl<F> Ring<F> {
         );
         if let Some(last) = self.chain.back_mut() {
             last.end = end;
-            self.overhead_bytes += last.overhead_bytes() - records_offset(last.bytes);
         }
         self.sealed_bytes += link.bytes;
-        self.overhead_bytes += records_offset(link.bytes);
         self.chain.push_back(link);
     }
 
@@ -133,7 +109,6 @@ impl<F> Ring<F> {
         }
         let link = self.chain.pop_front()?;
         self.sealed_bytes -= link.bytes;
-        self.overhead_bytes -= link.overhead_bytes();
         self.free.push(FreeSlot {
             slot: link.slot,
             bytes: link.bytes,
@@ -203,11 +178,6 @@ impl<F> Ring<F> {
     /// Bytes of all slots, in the chain or not.
     pub(crate) fn total_bytes(&self) -> u64 {
         self.total_bytes
-    }
-
-    /// Bytes of the chain's files that no record of a call can take.
-    pub(crate) fn overhead_bytes(&self) -> u64 {
-        self.overhead_bytes
     }
 
     /// Bytes of the chain's files but for the last, which is still written to.

@@ -22,13 +22,15 @@ pub static BASES: LazyLock<Vec<Files>> = LazyLock::new(|| {
     let mut bases: Vec<Files> = fixture! {
         "empty": "store";
         "one_segment": "store" "slot-000000" "slot-000001";
-        "wrapped": "store" "slot-000000" "slot-000001" "slot-000002" "slot-000003" "slot-000004";
-        "stale": "store" "slot-000000" "slot-000001" "slot-000002" "slot-000003" "slot-000004";
+        "wrapped": "store" "slot-000000" "slot-000001" "slot-000002" "slot-000003" "slot-000004"
+            "slot-000005";
+        "stale": "store" "slot-000000" "slot-000001" "slot-000002" "slot-000003" "slot-000004"
+            "slot-000005";
         "cleared": "store" "slot-000000" "slot-000001" "slot-000002" "slot-000003";
         "every_kind": "store" "slot-000000" "slot-000001" "slot-000002" "slot-000003";
         "torn": "store" "slot-000000" "slot-000001";
         "damaged": "store" "slot-000000" "slot-000001";
-        "settings": "store" "slot-000000" "slot-000001" "slot-000002" "slot-000003" "slot-000004";
+        "settings": "store" "slot-000000" "slot-000001" "slot-000002" "slot-000003";
     };
     bases.insert(0, Files::new());
     bases.push(written(&samples()));

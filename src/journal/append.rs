@@ -288,7 +288,7 @@ impl Inner {
         // alike.
         let spent = rest + crate::format::records_offset(journal.segment_bytes);
         self.space
-            .appended(spent, self.written_bytes(), journal.segment_bytes);
+            .appended(spent, self.used_bytes(), journal.segment_bytes);
         Ok(())
     }
 
@@ -351,7 +351,7 @@ impl Inner {
         self.space.change_live(live, end.segment());
         if purpose != Purpose::Within {
             self.space
-                .appended(bytes, self.written_bytes(), journal.segment_bytes);
+                .appended(bytes, self.used_bytes(), journal.segment_bytes);
         }
         let owed = self.space.owed();
         let is_owing = self.next.is_none() || owed > journal.owed_at_ease();

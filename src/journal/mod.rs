@@ -297,14 +297,6 @@ impl Inner {
         }
     }
 
-    /// The same without what each segment needs for itself: what lives or is dead. With headers and
-    /// seals counted as dead, those of a long chain alone would have all that lives carried on and
-    /// on.
-    fn written_bytes(&self) -> u64 {
-        let used = self.used_bytes();
-        used.saturating_sub(self.ring.overhead_bytes())
-    }
-
     /// Bytes of the chain up to where it is written; the unused rest of every segment but the
     /// active one counts.
     fn used_bytes(&self) -> u64 {

@@ -355,8 +355,8 @@ impl Journal {
         if inner.writer.is_none() {
             return 0;
         }
-        let written = inner.written_bytes();
-        inner.space.still_owed(written, self.segment_bytes)
+        let used = inner.used_bytes();
+        inner.space.still_owed(used, self.segment_bytes)
     }
 
     /// So many bytes of the oldest segment were looked at, and so many of them carried.

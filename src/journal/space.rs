@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 
 use crate::ids::SegmentNumber;
 use crate::mutant::{self, Mutant};
-use crate::ring::held_bytes;
 
 /// The books of a journal's space.
 #[derive(Debug)]
@@ -158,17 +157,13 @@ impl Space {
         others == 0 || others <= room
     }
 
-    /// `bytes` were appended that are no copies, and the segments hold `written` bytes beside what
-    /// each needs for itself.
+    /// `bytes` were appended that are no copies, while `used` bytes are in use.
     #[inline]
-    pub(crate) fn appended(&mut self, bytes: u64, written: u64, segment_bytes: u64) {
-        let dead = written.saturating_sub(self.live_bytes);
-        // What one segment holds: with less, a window would still reach into the segment that it
-        // is about to leave. Not what two hold: the oldest is released only when all of it was
-        // carried, the active one is counted whole, and the next one is there; with these, two
-        // would come to five. Headers that are there when carrying begins go with what is carried
-        // from behind them; new ones are owed for.
-        if dead <= held_bytes(segment_bytes) || mutant::is(Mutant::LazyCarrying) {
+    pub(crate) fn appended(&mut self, bytes: u64, used: u64, segment_bytes: u64) {
+        let dead = used.saturating_sub(self.live_bytes);
+        // One segment, not two: the oldest is released only when all of it was carried, the active
+        // one is counted whole, and the next one is there; with these, two would come to five.
+        if dead <= segment_bytes || mutant::is(Mutant::LazyCarrying) {
             self.may_carry = self.may_carry.min(0);
             self.may_look = self.may_look.min(0);
             return;
@@ -178,10 +173,10 @@ impl Space {
         self.may_look = self.may_look.saturating_add(bytes.saturating_mul(4));
     }
 
-    /// How many bytes may be looked at while the segments hold `written` bytes: a release may have
-    /// left little that is dead, however much was owed before it.
-    pub(crate) fn still_owed(&mut self, written: u64, segment_bytes: u64) -> u64 {
-        self.appended(0, written, segment_bytes);
+    /// How many bytes may be looked at while `used` bytes are in use: a release may have left
+    /// little that is dead, however much was owed before it.
+    pub(crate) fn still_owed(&mut self, used: u64, segment_bytes: u64) -> u64 {
+        self.appended(0, used, segment_bytes);
         self.owed()
     }
 
@@ -266,10 +261,9 @@ mod tests {
     #[test]
     fn nothing_is_owed_until_a_segment_is_dead() {
         let mut space = Space::new(500, 0);
-        let held = held_bytes(1024);
-        space.appended(64, 500 + held, 1024);
+        space.appended(64, 1524, 1024);
         assert_eq!(space.owed(), 0);
-        space.appended(64, 501 + held, 1024);
+        space.appended(64, 1525, 1024);
         assert_eq!(space.owed(), 256);
         space.paid(100, 64);
         assert_eq!(space.owed(), 0, "no live byte may be carried");
@@ -282,7 +276,7 @@ mod tests {
         let mut space = Space::new(500, 0);
         space.appended(2000, 3500, 1024);
         assert_eq!(space.still_owed(3500, 1024), 8000);
-        assert_eq!(space.still_owed(500 + held_bytes(1024), 1024), 0);
+        assert_eq!(space.still_owed(1524, 1024), 0);
         assert_eq!(space.still_owed(3500, 1024), 0, "it does not come back");
     }
 

@@ -7,7 +7,6 @@
 use idjournal::{Cache, MemoryStorage, Options, Outcome, Store, SyncPolicy};
 
 use crate::bound::Bound;
-use crate::support::watched::{Call, Watched};
 use crate::support::{open, uuid};
 
 const IDS: u64 = 20_000;
@@ -135,40 +134,4 @@ fn ten_thousand_addresses_in_turn() {
          {}% of the bound at most",
         stats.live_bytes, stats.disk_bytes, bound.worst
     );
-}
-
-/// 4 KiB segments have headers of a quarter of that: hundreds of them are as long as some segments.
-#[test]
-fn a_window_is_not_copied_for_the_headers_of_its_many_segments() {
-    let options = options(false).segment_bytes(4096).id_cache_size(IDS);
-    let store = open(MemoryStorage::new(), options).unwrap();
-    let orders = store.cache("orders").unwrap();
-    let mut bound = Bound::new(4096);
-    for number in 0..5 * IDS {
-        add(&orders, number);
-        bound.check(&store.stats(), format!("add {number}"));
-    }
-    let stats = store.stats();
-    assert!(stats.segments > 300, "{stats:?}");
-    assert!(stats.carried_bytes * 100 < stats.record_bytes, "{stats:?}");
-}
-
-/// Carrying is not owed before a window has left the oldest segment, which then is not read.
-#[test]
-fn a_window_that_goes_round_has_no_segment_read() {
-    for segment_bytes in [64 << 10, 256 << 10] {
-        let storage = Watched::new(MemoryStorage::new());
-        let options = options(false)
-            .segment_bytes(segment_bytes)
-            .id_cache_size(300);
-        let store = open(storage.clone(), options).unwrap();
-        let orders = store.cache("orders").unwrap();
-        (0..1_000).for_each(|number| add(&orders, number));
-        let before = storage.calls().len();
-        (1_000..60_000).for_each(|number| add(&orders, number));
-        assert!(store.stats().segments_released > 10, "{:?}", store.stats());
-        let calls = storage.calls().split_off(before);
-        let read = calls.iter().find(|call| matches!(call, Call::Read(..)));
-        assert_eq!(read, None);
-    }
 }
