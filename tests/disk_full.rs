@@ -20,7 +20,7 @@ use idjournal::{
 };
 
 use support::limited::Limited;
-use support::{Answers, answers, killed, open, small, uuid};
+use support::{Answers, answers, open, small, uuid};
 
 const STEPS: u64 = 120;
 const VICTIM: &str = "victim";
@@ -122,7 +122,7 @@ fn run(calls: Option<u64>, keeper: bool) -> (Answers, u64, u64) {
         life.ordinary(number).unwrap();
     }
     let known = life.known();
-    let after_kill = Life::new(&Limited::new(killed(&disk.inner), false), false);
+    let after_kill = Life::new(&Limited::new(disk.killed(), false), false);
     assert!(after_kill.known() == known, "other IDs after a kill");
     life.claims.clear();
     life.transactions.clear();
@@ -210,7 +210,7 @@ fn where_writing_over_takes_space_nothing_acknowledged_is_lost_and_nothing_inven
                 }
                 other => panic!("{calls}: {other:?}"),
             }
-            let store = open(killed(&disk.inner), options(policy)).unwrap();
+            let store = open(disk.killed(), options(policy)).unwrap();
             let mut recovered = ids(&store);
             if !acknowledged.contains(&id) {
                 recovered.remove(&id);

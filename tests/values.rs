@@ -16,7 +16,7 @@ use idjournal::{
 
 use support::kept::Kept;
 use support::limited::Limited;
-use support::{killed, open, small, uuid};
+use support::{open, small, uuid};
 
 fn confirm_with(cache: &Cache, id: impl AsRef<[u8]>, value: &[u8]) -> Receipt<Confirmed> {
     let Reserve::Reserved(claim) = cache.reserve(id).unwrap() else {
@@ -208,7 +208,7 @@ fn on_a_full_disk_every_claim_is_confirmed_with_the_longest_value() {
             let confirmed = claim.confirm_with(of_length(longest)).wait().unwrap();
             assert_eq!(confirmed, Confirmed::Recorded);
         }
-        let store = open(killed(&disk.inner), small(segment_bytes)).unwrap();
+        let store = open(disk.killed(), small(segment_bytes)).unwrap();
         let orders = store.cache("orders").unwrap();
         for number in 0..count {
             assert_eq!(value(&orders, uuid(number)), Some(of_length(longest)));

@@ -5,7 +5,7 @@ use idjournal::{
 };
 
 use crate::support::limited::Limited;
-use crate::support::{Answers, answers, files, killed, open, small};
+use crate::support::{Answers, answers, files, open, small};
 
 /// A store on a disk that is full from now on, its cache filled until an add is told so.
 fn filled() -> (Limited, Store, Cache) {
@@ -78,7 +78,7 @@ fn where_writing_over_takes_space_a_recovery_may_find_none_says_so_and_can_be_ha
     let known = answers(&store);
     let mut refusals = 0;
     for calls in 0..10 {
-        let after_kill = Limited::new(killed(&disk.inner), true);
+        let after_kill = Limited::new(disk.killed(), true);
         after_kill.fill_after(calls);
         match open(after_kill.clone(), small(1024)) {
             Ok(opened) => assert_eq!(answers(&opened), known),
@@ -108,7 +108,7 @@ fn a_full_disk_at_add_adds_nothing_and_later_goes_on() {
         assert!(matches!(orders.add("order-0"), Ok(Outcome::Duplicate(_))));
     }
     assert_eq!(answers(&store), known);
-    let left = files(&disk.inner);
+    let left = files(&disk);
     assert!(
         left.keys().all(|name| !name.ends_with(".new")),
         "{:?}",
@@ -230,7 +230,7 @@ fn lives_on_a_full_disk_can_always_clear_and_then_add() {
                     );
                 }
                 if is_kill {
-                    disk = Limited::new(killed(&disk.inner), false);
+                    disk = Limited::new(disk.killed(), false);
                     disk.fill_after(0);
                 } else {
                     store.close().unwrap();

@@ -237,6 +237,6 @@ fn r50_a_full_disk_is_an_error_never_a_duplicate_and_the_store_works_again() {
         assert!(!store.stats().is_poisoned);
     }
     disk.free();
-    let store = open(killed(&disk.inner), small(1024)).unwrap();
+    let store = open(disk.killed(), small(1024)).unwrap();
     assert_eq!(store.cache("orders").unwrap().len(), known);
 }

@@ -4,15 +4,17 @@
 //! over what is there takes space too, as on btrfs and on thin volumes.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
 
 use idjournal::{MemoryStorage, Storage, StorageFile, StorageLock, Writes};
+
+use super::killed;
 
 /// See the head of this file.
 #[derive(Clone, Default)]
 pub(crate) struct Limited {
-    pub(crate) inner: MemoryStorage,
+    inner: MemoryStorage,
     disk: Arc<Disk>,
 }
 
@@ -25,6 +27,8 @@ struct Disk {
     counts_overwrites: bool,
     full_calls: AtomicU64,
     calls: AtomicU64,
+    /// Held by each change, and alone by who takes an image.
+    moment: RwLock<()>,
 }
 
 impl Limited {
@@ -38,6 +42,12 @@ impl Limited {
             inner,
             disk: Arc::new(disk),
         }
+    }
+
+    /// What a kill at this moment leaves, also while a keeper is at work.
+    pub(crate) fn killed(&self) -> MemoryStorage {
+        let _alone = self.disk.moment.write().unwrap();
+        killed(&self.inner)
     }
 
     /// From now on so many calls that take space succeed, then none.
@@ -86,6 +96,7 @@ impl Storage for Limited {
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn StorageFile>> {
         self.disk.take()?;
+        let _moment = self.disk.moment.read().unwrap();
         let file = self.inner.create(name)?;
         let disk = Arc::clone(&self.disk);
         Ok(Arc::new(LimitedFile { file, disk }))
@@ -98,10 +109,12 @@ impl Storage for Limited {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let _moment = self.disk.moment.read().unwrap();
         self.inner.rename(from, to)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
+        let _moment = self.disk.moment.read().unwrap();
         self.inner.remove(name)
     }
 
@@ -133,6 +146,7 @@ impl StorageFile for LimitedFile {
         if grows || self.disk.counts_overwrites {
             self.disk.take()?;
         }
+        let _moment = self.disk.moment.read().unwrap();
         self.file.write_at(offset, bytes)
     }
 
