@@ -5,14 +5,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "support/mod.rs"]
+mod support;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use idjournal::{
-    Cache, Clock, Confirmed, MemoryStorage, OnDuplicate, Options, Outcome, Owner, Reservation,
-    Reserve, State, Store,
+    Cache, Clock, Confirmed, MemoryStorage, OnDuplicate, Options, Outcome, Owner, State, Store,
 };
+
+use support::home::reserved_as;
 
 const LEASE: Duration = Duration::from_secs(30);
 
@@ -38,17 +42,10 @@ fn store() -> (Store, Cache, Arc<HandClock>) {
     (store, orders, clock)
 }
 
-fn reserved(cache: &Cache, id: &str, owner: u64, lease: Option<Duration>) -> Reservation {
-    match cache.reserve_as(id, Owner(owner), lease).unwrap() {
-        Reserve::Reserved(claim) => claim,
-        Reserve::Duplicate(_) | Reserve::Pending(_) => panic!("{id} is not free"),
-    }
-}
-
 #[test]
 fn a_look_at_an_id_whose_lease_is_over_does_not_take_the_claim() {
     let (_store, orders, clock) = store();
-    let claim = reserved(&orders, "a", 7, Some(LEASE));
+    let claim = reserved_as(&orders, "a", 7, Some(LEASE));
     clock.0.fetch_add(31, Ordering::Relaxed);
     assert_eq!(orders.state("a"), State::Absent);
     assert!(!orders.contains("a").unwrap());
@@ -58,7 +55,7 @@ fn a_look_at_an_id_whose_lease_is_over_does_not_take_the_claim() {
 #[test]
 fn a_take_over_that_fails_leaves_the_claim() {
     let (store, orders, clock) = store();
-    let claim = reserved(&orders, "a", 7, Some(LEASE));
+    let claim = reserved_as(&orders, "a", 7, Some(LEASE));
     clock.0.fetch_add(31, Ordering::Relaxed);
     let mut batch = store.begin(OnDuplicate::Reject, Owner(8));
     let long = vec![b'x'; 60_000];
@@ -84,13 +81,13 @@ fn a_take_over_that_fails_leaves_the_claim() {
 fn one_of_two_takes_a_claim_over_and_the_first_holder_learns_it() {
     for taking in ["add", "reserve", "transaction"] {
         let (store, orders, clock) = store();
-        let first = reserved(&orders, "a", 7, Some(LEASE));
+        let first = reserved_as(&orders, "a", 7, Some(LEASE));
         assert_eq!(orders.add("a").unwrap(), Outcome::Pending(Owner(7)));
         clock.0.fetch_add(31, Ordering::Relaxed);
         match taking {
             "add" => assert_eq!(orders.add("a").unwrap(), Outcome::Added),
             "reserve" => {
-                let second = reserved(&orders, "a", 8, None);
+                let second = reserved_as(&orders, "a", 8, None);
                 assert_eq!(orders.add("a").unwrap(), Outcome::Pending(Owner(8)));
                 assert!(!first.renew(LEASE));
                 assert_eq!(second.confirm().wait().unwrap(), Confirmed::Recorded);
@@ -112,7 +109,7 @@ fn one_of_two_takes_a_claim_over_and_the_first_holder_learns_it() {
 #[test]
 fn only_a_claim_that_was_kept_is_taken_up_again_and_only_once() {
     let (store, orders, _) = store();
-    let guard = reserved(&orders, "a", 7, None);
+    let guard = reserved_as(&orders, "a", 7, None);
     assert!(orders.held("a", Owner(7)).is_none(), "its guard is alive");
     let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
     assert_eq!(batch.add(&orders, "b").unwrap(), Outcome::Added);

@@ -16,44 +16,25 @@ use std::thread;
 use std::time::Duration;
 
 use idjournal::{
-    Cache, Clock, Confirmed, Error, MemoryStorage, OnDuplicate, Options, Outcome, Owner,
-    Reservation, Reserve, Resolved, Settled, Store,
+    Cache, Confirmed, Error, MemoryStorage, OnDuplicate, Options, Outcome, Owner, Reservation,
+    Reserve, Resolved, Settled, Store,
 };
 
-use support::gated::{Counted, Gated, assert_alone, block_on, poll};
-use support::{HandClock, open, uuid};
+use support::gated::{Counted, Gated, assert_alone, block_on, poll, waiting};
+use support::home::reserved_as;
+use support::{HandClock, hand_clocked, open, uuid};
 
 const LEASE: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(2);
 const LONG: Duration = Duration::from_secs(60);
 
-fn options() -> (Options, Arc<HandClock>) {
-    let clock = Arc::new(HandClock::default());
-    let options = Options::default().clock(Arc::clone(&clock) as Arc<dyn Clock>);
-    (options, clock)
-}
-
 /// A store in memory only, and one with a journal.
 fn stores() -> [(Store, Arc<HandClock>); 2] {
-    let ((one, its_clock), (other, clock)) = (options(), options());
+    let ((one, its_clock), (other, clock)) = (hand_clocked(), hand_clocked());
     [
         (Store::in_memory(one).unwrap(), its_clock),
         (open(MemoryStorage::new(), other).unwrap(), clock),
     ]
-}
-
-fn reserved(cache: &Cache, id: &str, owner: u64, lease: Option<Duration>) -> Reservation {
-    match cache.reserve_as(id, Owner(owner), lease).unwrap() {
-        Reserve::Reserved(claim) => claim,
-        Reserve::Duplicate(_) | Reserve::Pending(_) => panic!("{id} is not free"),
-    }
-}
-
-/// A wait that has been polled, and is pending.
-fn waiting(cache: &Cache, id: &str) -> (Settled, Arc<Counted>) {
-    let (mut settled, counted) = (cache.settled(id), Arc::new(Counted::default()));
-    assert!(poll(&mut settled, &counted).is_pending());
-    (settled, counted)
 }
 
 #[track_caller]
@@ -79,7 +60,7 @@ fn each_end_of_a_reservation_wakes_who_waits_for_it() {
         },
         |claim, orders, clock| {
             clock.0.fetch_add(31_000, Ordering::Relaxed);
-            let other = reserved(orders, "a", 8, None);
+            let other = reserved_as(orders, "a", 8, None);
             other.keep();
             drop(claim);
         },
@@ -91,7 +72,7 @@ fn each_end_of_a_reservation_wakes_who_waits_for_it() {
     for end in ends {
         for (store, clock) in stores() {
             let orders = store.cache("orders").unwrap();
-            let claim = reserved(&orders, "a", 7, Some(LEASE));
+            let claim = reserved_as(&orders, "a", 7, Some(LEASE));
             let waits = waiting(&orders, "a");
             let blocking = {
                 let settled = orders.settled("a");
@@ -130,7 +111,7 @@ fn the_end_of_a_prepared_transaction_wakes_who_waits_for_its_ids_also_after_a_re
     for is_committed in [false, true] {
         for is_reopened in [false, true] {
             let storage = MemoryStorage::new();
-            let store = open(storage.clone(), options().0).unwrap();
+            let store = open(storage.clone(), hand_clocked().0).unwrap();
             let orders = store.cache("orders").unwrap();
             let mut batch = store.begin(OnDuplicate::Reject, Owner(7));
             assert_eq!(batch.add(&orders, "a").unwrap(), Outcome::Added);
@@ -141,7 +122,7 @@ fn the_end_of_a_prepared_transaction_wakes_who_waits_for_its_ids_also_after_a_re
                 true => {
                     drop((before, prepared, orders));
                     store.close().unwrap();
-                    let store = open(storage, options().0).unwrap();
+                    let store = open(storage, hand_clocked().0).unwrap();
                     let prepared = store.find_prepared("xid").unwrap();
                     (store, prepared)
                 }
@@ -175,7 +156,7 @@ fn where_nobody_has_a_claim_there_is_nothing_to_wait_for() {
 fn a_wait_that_times_out_leaves_the_claim_and_no_waker() {
     for (store, _) in stores() {
         let orders = store.cache("orders").unwrap();
-        let claim = reserved(&orders, "a", 7, Some(LEASE));
+        let claim = reserved_as(&orders, "a", 7, Some(LEASE));
         // The clock stands: the wait ends all the same.
         assert!(!orders.settled("a").wait(SHORT).unwrap());
         assert!(!orders.settled("a").wait(Duration::ZERO).unwrap());
@@ -191,10 +172,10 @@ fn a_wait_that_times_out_leaves_the_claim_and_no_waker() {
 fn a_wait_is_for_the_claim_that_there_was_and_not_for_the_next_one() {
     for (store, _) in stores() {
         let orders = store.cache("orders").unwrap();
-        let first = reserved(&orders, "a", 7, None);
+        let first = reserved_as(&orders, "a", 7, None);
         let settled = orders.settled("a");
         first.release();
-        let _second = reserved(&orders, "a", 8, None);
+        let _second = reserved_as(&orders, "a", 8, None);
         assert!(settled.wait(Duration::ZERO).unwrap());
         assert!(!orders.settled("a").wait(Duration::ZERO).unwrap());
     }
@@ -204,7 +185,7 @@ fn a_wait_is_for_the_claim_that_there_was_and_not_for_the_next_one() {
 fn a_lease_that_is_over_ends_the_wait_and_leaves_the_claim_to_its_holder() {
     for (store, clock) in stores() {
         let orders = store.cache("orders").unwrap();
-        let claim = reserved(&orders, "a", 7, Some(LEASE));
+        let claim = reserved_as(&orders, "a", 7, Some(LEASE));
         let (mut settled, counted) = waiting(&orders, "a");
         clock.0.fetch_add(29_999, Ordering::Relaxed);
         assert!(poll(&mut settled, &counted).is_pending());
@@ -223,13 +204,13 @@ fn the_end_of_a_lease_wakes_who_waits() {
         open(MemoryStorage::new(), Options::default()).unwrap(),
     ] {
         let orders = store.cache("orders").unwrap();
-        let later = reserved(&orders, "b", 7, Some(LONG));
+        let later = reserved_as(&orders, "b", 7, Some(LONG));
         let others = waiting(&orders, "b");
         // Longer for a machine on which it is over before it is looked at.
         let (claim, waits) = (1..)
             .find_map(|times| {
                 let lease = Duration::from_millis(20 * times);
-                let claim = reserved(&orders, "a", 7, Some(lease));
+                let claim = reserved_as(&orders, "a", 7, Some(lease));
                 let (mut settled, counted) = (orders.settled("a"), Arc::default());
                 let is_pending = poll(&mut settled, &counted).is_pending();
                 is_pending.then_some((claim, (settled, counted)))
@@ -255,7 +236,7 @@ fn the_end_of_a_lease_wakes_who_waits() {
 fn a_close_ends_every_wait_with_an_error() {
     for (store, _) in stores() {
         let orders = store.cache("orders").unwrap();
-        let _claim = reserved(&orders, "a", 7, Some(LEASE));
+        let _claim = reserved_as(&orders, "a", 7, Some(LEASE));
         let (mut settled, counted) = waiting(&orders, "a");
         let blocking = orders.settled("a");
         let blocking = thread::spawn(move || blocking.wait(LONG));
@@ -277,7 +258,7 @@ fn a_store_that_is_poisoned_ends_every_wait_with_an_error() {
         let store = open(storage.clone(), Options::default()).unwrap();
         let orders = store.cache("orders").unwrap();
         assert_eq!(orders.add("first").unwrap(), Outcome::Added);
-        let claim = reserved(&orders, "a", 7, None);
+        let claim = reserved_as(&orders, "a", 7, None);
         claim.keep();
         let (mut settled, counted) = waiting(&orders, "a");
         let blocking = orders.settled("a");
@@ -316,8 +297,8 @@ impl Wake for Holding {
 fn a_waker_may_let_go_of_claims_and_waits_of_the_same_address() {
     for (store, _) in stores() {
         let orders = store.cache("orders").unwrap();
-        let claim = reserved(&orders, "a", 7, None);
-        let own = reserved(&orders, "b", 8, None);
+        let claim = reserved_as(&orders, "a", 7, None);
+        let own = reserved_as(&orders, "b", 8, None);
         let (sender, woken) = mpsc::channel();
         let (task, mut settled) = (Holding(None.into(), sender), orders.settled("a"));
         let task = Arc::new(task);

@@ -8,38 +8,16 @@
 #[path = "support/mod.rs"]
 mod support;
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use idjournal::{
-    Cache, Clock, MemoryStorage, Options, Outcome, Owner, Reservation, Reserve, Settled, Store,
-};
+use idjournal::{Cache, MemoryStorage, Outcome, Store};
 
-use support::gated::{Counted, poll};
-use support::{HandClock, open};
+use support::gated::{poll, waiting};
+use support::home::reserved_as;
+use support::{hand_clocked, open};
 
 const LEASE: Duration = Duration::from_secs(30);
-
-fn options() -> (Options, Arc<HandClock>) {
-    let clock = Arc::new(HandClock::default());
-    let options = Options::default().clock(Arc::clone(&clock) as Arc<dyn Clock>);
-    (options, clock)
-}
-
-fn reserved(cache: &Cache, id: &str, owner: u64, lease: Option<Duration>) -> Reservation {
-    match cache.reserve_as(id, Owner(owner), lease).unwrap() {
-        Reserve::Reserved(claim) => claim,
-        Reserve::Duplicate(_) | Reserve::Pending(_) => panic!("{id} is not free"),
-    }
-}
-
-/// A wait that has been polled, and is pending.
-fn waiting(cache: &Cache, id: &str) -> (Settled, Arc<Counted>) {
-    let (mut settled, counted) = (cache.settled(id), Arc::new(Counted::default()));
-    assert!(poll(&mut settled, &counted).is_pending());
-    (settled, counted)
-}
 
 #[test]
 fn without_a_keeper_the_next_call_wakes_who_waits_for_the_end_of_a_lease() {
@@ -47,18 +25,18 @@ fn without_a_keeper_the_next_call_wakes_who_waits_for_the_end_of_a_lease() {
     let calls: [Call; 5] = [
         |orders| assert!(!matches!(orders.add("c").unwrap(), Outcome::Pending(_))),
         |orders| assert!(!orders.remove("c").wait().unwrap()),
-        |orders| drop(reserved(orders, "c", 8, None)),
+        |orders| drop(reserved_as(orders, "c", 8, None)),
         |orders| assert!(!orders.renew("c").wait().unwrap()),
         |orders| drop(waiting(orders, "b")),
     ];
     for call in calls {
-        let ((one, its_clock), (other, clock)) = (options(), options());
+        let ((one, its_clock), (other, clock)) = (hand_clocked(), hand_clocked());
         let in_memory = Store::in_memory(one.keeper(false)).unwrap();
         let stored = open(MemoryStorage::new(), other.keeper(false)).unwrap();
         for (store, clock) in [(in_memory, its_clock), (stored, clock)] {
             let orders = store.cache("orders").unwrap();
-            let _claim = reserved(&orders, "a", 7, Some(LEASE));
-            let _later = reserved(&orders, "b", 7, Some(2 * LEASE));
+            let _claim = reserved_as(&orders, "a", 7, Some(LEASE));
+            let _later = reserved_as(&orders, "b", 7, Some(2 * LEASE));
             let ((mut first, waits), (mut second, later)) =
                 (waiting(&orders, "a"), waiting(&orders, "b"));
             clock.0.fetch_add(29_999, Ordering::Relaxed);

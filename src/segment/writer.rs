@@ -110,12 +110,10 @@ impl SegmentWriter {
             ordinal: base,
             time: self.base_time,
         };
-        let is_first = durable == self.position();
-        let durable = self.marked(durable);
-        let place = self.place(durable, Standing::Alone);
+        let place = self.place(self.marked(durable), Standing::Alone);
         let mark = place.mark;
         let form = encode_add(&mut buffer, &place, add, base);
-        let written = self.write(&buffer, mark, is_first);
+        let written = self.write(&buffer, mark, durable);
         self.buffer = buffer;
         (written, form)
     }
@@ -129,18 +127,17 @@ impl SegmentWriter {
     ) -> Written {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
-        let is_first = durable == self.position();
-        let durable = self.marked(durable);
-        let mut place = self.place(durable, standing);
+        let marked = self.marked(durable);
+        let mut place = self.place(marked, standing);
         if matches!(
             record,
             Record::Seal { .. } | Record::Release { .. } | Record::Mark
         ) {
-            place.mark = Some(durable);
+            place.mark = Some(marked);
         }
         let mark = place.mark;
         encode(&mut buffer, &place, record);
-        let written = self.write(&buffer, mark, is_first);
+        let written = self.write(&buffer, mark, durable);
         if buffer.capacity() > 1 << 16 {
             buffer = Vec::with_capacity(256);
         }
@@ -178,9 +175,9 @@ impl SegmentWriter {
         }
     }
 
-    /// `is_first` tells whether everything before it is durable.
-    fn write(&mut self, record: &[u8], mark: Option<Position>, is_first: bool) -> Written {
-        let written = match is_first {
+    fn write(&mut self, record: &[u8], mark: Option<Position>, durable: Position) -> Written {
+        let is_first_since_a_sync = durable == self.position();
+        let written = match is_first_since_a_sync {
             true => write_first_full(&*self.file, self.offset, record),
             false => write_full(&*self.file, self.offset, record),
         };

@@ -232,6 +232,20 @@ impl Shared {
         Ok(number)
     }
 
+    /// The number of `address`; its definition is written first, if it has none.
+    #[inline]
+    pub(crate) fn defined_number(
+        &self,
+        address: &Arc<Address>,
+        state: &mut AddressState,
+        purpose: Purpose,
+    ) -> std::result::Result<u32, Refused> {
+        match (state.defined, state.number) {
+            (Some(_), Some(number)) => Ok(number),
+            _ => self.define(address, state, purpose),
+        }
+    }
+
     /// Writes the definition of `address` with what holds now, before its first add; gives its
     /// number.
     pub(crate) fn define(

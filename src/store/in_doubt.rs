@@ -67,10 +67,7 @@ impl Shared {
         let placed = self.with_room(Purpose::Within, || {
             let mut states = lock_all(&content.addresses);
             forgotten = self.expire_all(&mut states);
-            if end == End::Commit && self.is_in_doubt(transaction, &content) {
-                self.do_late(&content, &mut states, &mut late)?;
-            }
-            self.resolve_locked(transaction, (&content, &late), &mut states, end)
+            self.resolve_locked(transaction, (&content, &mut late), &mut states, end)
         });
         drop(forgotten);
         let addresses = content.addresses.clone();
@@ -88,25 +85,26 @@ impl Shared {
         (last > journal.commit.durable()).then_some(last)
     }
 
-    fn is_in_doubt(&self, transaction: &[u8], content: &Arc<Content>) -> bool {
-        let extras = self.extras.lock();
-        let doubt = extras.in_doubt.get(transaction);
-        doubt.is_some_and(|doubt| Arc::ptr_eq(&doubt.content, content))
-    }
-
     fn resolve_locked(
         self: &Arc<Self>,
         transaction: &[u8],
-        (content, late): (&Arc<Content>, &Late),
+        (content, late): (&Arc<Content>, &mut Late),
         states: &mut States<'_>,
         end: End,
     ) -> Attempt<Resolved> {
+        let is_it = |extras: &Extras| {
+            let doubt = extras.in_doubt.get(transaction);
+            doubt.is_some_and(|doubt| Arc::ptr_eq(&doubt.content, content))
+        };
         let unknown = || Ok(((Resolved::Unknown, self.last_resolved()), false));
-        if !self.is_in_doubt(transaction, content) {
+        if !is_it(&self.extras.lock()) {
             return unknown();
         }
         let given = match end {
-            End::Commit => self.given((content, late), states),
+            End::Commit => {
+                self.do_late(content, states, late)?;
+                self.given((content, late), states)
+            }
             End::RollBack => Vec::new(),
         };
         for given in given.iter().filter(|given| given.ordinal != Ordinal(0)) {
@@ -120,6 +118,11 @@ impl Shared {
             }
         }
         let mut extras = self.extras.lock();
+        // One that changes no address is held by no lock of one: it may have been resolved since.
+        if !is_it(&extras) {
+            drop(extras);
+            return unknown();
+        }
         let time = self.now();
         let appended = self.append_end(&mut extras, transaction, &given, (end, time))?;
         let Some(doubt) = extras.in_doubt.remove(transaction) else {

@@ -97,10 +97,7 @@ impl Shared {
         let Some(journal) = &self.journal else {
             return Ok(());
         };
-        let number = match (state.defined, state.number) {
-            (Some(_), Some(number)) => number,
-            _ => self.define(address, state, Purpose::Within)?,
-        };
+        let number = self.defined_number(address, state, Purpose::Within)?;
         let (time, ordinal) = (self.now(), state.cache.next());
         let mut body = TransactionBody::default();
         body.push(Element::Add {

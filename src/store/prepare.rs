@@ -189,10 +189,9 @@ impl Transaction {
                 let Some(state) = at.and_then(|at| states.get_mut(at)) else {
                     continue;
                 };
-                content.numbers.push(match (state.defined, state.number) {
-                    _ if state.is_memory_only => None,
-                    (Some(_), Some(number)) => Some(number),
-                    _ => Some(shared.define(address, state, Purpose::Within)?),
+                content.numbers.push(match state.is_memory_only {
+                    true => None,
+                    false => Some(shared.defined_number(address, state, Purpose::Within)?),
                 });
             }
         }

@@ -83,10 +83,7 @@ impl Transaction {
                 if state.is_memory_only {
                     continue;
                 }
-                let number = match (state.defined, state.number) {
-                    (Some(_), Some(number)) => number,
-                    _ => shared.define(address, state, Purpose::Within)?,
-                };
+                let number = shared.defined_number(address, state, Purpose::Within)?;
                 body.push(self.element(settled, number));
             }
             let record = Record::Transaction {

@@ -25,6 +25,13 @@ fn turned_on(storage: &MemoryStorage, numbers: std::ops::Range<u64>) -> Store {
     store
 }
 
+/// Ends what `a` has stored, and stores it from now on.
+fn turn_off_and_on(store: &Store) {
+    let ending = off().end_stored_ids(true);
+    store.configure("a", ending).wait().unwrap();
+    store.configure("a", on()).wait().unwrap();
+}
+
 #[test]
 fn a_drop_ends_an_address_that_was_turned_on_and_has_no_record_yet() {
     let storage = MemoryStorage::new();
@@ -48,9 +55,7 @@ fn turning_off_and_on_leaves_nothing_counted_as_living() {
     let store = turned_on(&storage, 0..5);
     let before = beside(&store);
     for _ in 0..10 {
-        let ending = off().end_stored_ids(true);
-        store.configure("a", ending).wait().unwrap();
-        store.configure("a", on()).wait().unwrap();
+        turn_off_and_on(&store);
     }
     assert_eq!(known(&store, "a"), [0, 1, 2, 3, 4]);
     assert!(beside(&store) <= before + MARK_BYTES);
@@ -88,11 +93,7 @@ fn an_id_renewed_behind_turning_off_and_on_is_stored() {
     let storage = MemoryStorage::new();
     let store = open(&storage, plain());
     add(&store, "a", 0..5);
-    store
-        .configure("a", off().end_stored_ids(true))
-        .wait()
-        .unwrap();
-    store.configure("a", on()).wait().unwrap();
+    turn_off_and_on(&store);
     assert!(cache(&store, "a").renew("2").wait().unwrap());
     assert!(cache(&store, "a").remove("3").wait().unwrap());
     assert!(cache(&store, "a").renew("4").wait().unwrap());
@@ -105,11 +106,7 @@ fn a_clear_behind_turning_off_and_on_holds_over_a_restart() {
     let storage = MemoryStorage::new();
     let store = open(&storage, plain());
     add(&store, "a", 0..5);
-    store
-        .configure("a", off().end_stored_ids(true))
-        .wait()
-        .unwrap();
-    store.configure("a", on()).wait().unwrap();
+    turn_off_and_on(&store);
     assert_eq!(cache(&store, "a").clear().wait().unwrap(), 5);
     add(&store, "a", 0..2);
     let store = again(store, &storage, plain());

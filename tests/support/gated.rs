@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use idjournal::{MemoryStorage, Storage, StorageFile, StorageLock, Writes};
+use idjournal::{Cache, MemoryStorage, Settled, Storage, StorageFile, StorageLock, Writes};
 
 /// Longer than any wait that ends.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -212,4 +212,11 @@ pub(crate) fn block_on<F: Future + Unpin>(mut future: F) -> F::Output {
         counted.await_woken(times);
         times = counted.woken();
     }
+}
+
+/// A wait that has been polled, and is pending.
+pub(crate) fn waiting(cache: &Cache, id: &str) -> (Settled, Arc<Counted>) {
+    let (mut settled, counted) = (cache.settled(id), Arc::new(Counted::default()));
+    assert!(poll(&mut settled, &counted).is_pending());
+    (settled, counted)
 }

@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use idjournal::inspect::Inspection;
 use idjournal::{
@@ -206,6 +207,20 @@ pub(crate) fn reserved(cache: &Cache, id: impl AsRef<[u8]>) -> Reservation {
     match cache.reserve(id).unwrap() {
         Reserve::Reserved(claim) => claim,
         other => panic!("{other:?}"),
+    }
+}
+
+/// The claim of an owner on an ID that is free.
+#[track_caller]
+pub(crate) fn reserved_as(
+    cache: &Cache,
+    id: &str,
+    owner: u64,
+    lease: Option<Duration>,
+) -> Reservation {
+    match cache.reserve_as(id, Owner(owner), lease).unwrap() {
+        Reserve::Reserved(claim) => claim,
+        Reserve::Duplicate(_) | Reserve::Pending(_) => panic!("{id} is not free"),
     }
 }
 

@@ -212,3 +212,10 @@ pub(crate) fn repeatable(segment_bytes: u64, seed: u64) -> (Options, Arc<HandClo
         .entropy(Arc::new(SeededEntropy(AtomicU64::new(seed))));
     (options, clock)
 }
+
+/// Options whose clock is set by hand, and that clock.
+pub(crate) fn hand_clocked() -> (Options, Arc<HandClock>) {
+    let clock = Arc::new(HandClock::default());
+    let options = Options::default().clock(Arc::clone(&clock) as Arc<dyn Clock>);
+    (options, clock)
+}
