@@ -7,7 +7,8 @@
 //!
 //! The leader is one of the callers, and syncs without holding the lock here. Who comes while it
 //! does waits for the next sync, apart from those whom this one covers: they are not woken for it,
-//! but for one, who leads.
+//! but for one, who leads. A sync may cover less than all that was appended before it, as that of
+//! the segment before the active one: whom it leaves out waits for the one that runs then.
 
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -82,8 +83,8 @@ impl Commit {
             return Ok(());
         }
         let mut state = self.state.lock();
-        // Which sync is sure to cover this position: one that begins from now on.
-        let covering = state.begun + 1;
+        // Which sync may be the first to cover this position: one that begins from now on.
+        let mut covering = state.begun + 1;
         loop {
             if self.durable() >= position {
                 // It may be the one who was woken to lead the next sync: then another must.
@@ -96,6 +97,8 @@ impl Commit {
                 return Err(self.unknown(cause));
             }
             if state.has_leader {
+                // One that covered less is over: then the one that runs began late enough too.
+                covering = covering.max(state.begun);
                 state = self.changed(covering).wait(state);
                 continue;
             }
@@ -305,6 +308,58 @@ mod tests {
         let error = commit.wait(at(64), &Panics).unwrap_err();
         assert!(matches!(error, Error::OutcomeUnknown { .. }));
         assert!(matches!(commit.check(), Err(Error::Poisoned { .. })));
+    }
+
+    /// Syncs whose ends are given, the first when it is let go; each covers no more than its end.
+    struct InTurn {
+        gate: std::sync::mpsc::Receiver<()>,
+        ends: Vec<u64>,
+    }
+
+    struct Shared(std::sync::Mutex<InTurn>);
+
+    impl SyncAll for Shared {
+        fn sync_all(&self) -> Result<Position> {
+            let mut turn = self.0.lock().unwrap();
+            let _ = turn.gate.recv();
+            // Long enough for those whom the one before has woken to fall asleep again.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            Ok(at(turn.ends.pop().unwrap()))
+        }
+    }
+
+    #[test]
+    fn a_sync_that_covers_less_than_was_waited_for_leaves_nobody_asleep() {
+        use std::time::Duration;
+
+        let (open, gate) = std::sync::mpsc::channel();
+        let (finished, ends) = std::sync::mpsc::channel();
+        let commit = Arc::new(Commit::new("here".into(), at(0)));
+        // As that of the segment before the active one: the second covers nothing new.
+        let ends_in_turn = vec![512, 512, 64, 64];
+        let disk = InTurn {
+            gate,
+            ends: ends_in_turn,
+        };
+        let disk = Arc::new(Shared(std::sync::Mutex::new(disk)));
+        for position in [64, 128, 192, 256, 320] {
+            let waiting = (Arc::clone(&commit), Arc::clone(&disk), finished.clone());
+            std::thread::spawn(move || {
+                let (commit, disk, finished) = waiting;
+                commit.wait(at(position), &*disk).unwrap();
+                finished.send(position).unwrap();
+            });
+            // Only the first leads; the others sleep meanwhile, or the test sees less.
+            while commit.state.lock().begun == 0 {
+                std::thread::yield_now();
+            }
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        drop(open);
+        let woken = || ends.recv_timeout(Duration::from_secs(20));
+        let mut woken: Vec<u64> = std::iter::from_fn(|| woken().ok()).take(5).collect();
+        woken.sort_unstable();
+        assert_eq!(woken, [64, 128, 192, 256, 320]);
     }
 
     #[test]

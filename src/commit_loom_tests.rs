@@ -23,6 +23,8 @@ enum Kind {
     Panics,
     /// Says that what was written while it ran is durable too.
     ReadsTheEndAfterwards,
+    /// The second one covers no more than the first, as that of the segment before the active one.
+    CoversLessOnce,
 }
 
 /// A journal in short: how many units are written, how many are on disk.
@@ -32,6 +34,7 @@ struct Disk {
     on_disk: AtomicU64,
     running: AtomicBool,
     failures: AtomicU64,
+    syncs: AtomicU64,
 }
 
 impl Disk {
@@ -42,6 +45,7 @@ impl Disk {
             on_disk: AtomicU64::new(0),
             running: AtomicBool::new(false),
             failures: AtomicU64::new(0),
+            syncs: AtomicU64::new(0),
         }
     }
 
@@ -63,6 +67,11 @@ impl SyncAll for Disk {
             "a sync after a failed one"
         );
         let end = self.written.load(Ordering::Acquire);
+        let before = self.syncs.fetch_add(1, Ordering::AcqRel);
+        if self.kind == Kind::CoversLessOnce && before == 1 {
+            self.running.store(false, Ordering::Release);
+            return Ok(at(self.on_disk.load(Ordering::Acquire)));
+        }
         if self.kind == Kind::Fails || self.kind == Kind::Panics {
             self.failures.fetch_add(1, Ordering::AcqRel);
         }
@@ -73,7 +82,7 @@ impl SyncAll for Disk {
                 return Err(Error::io("sync", "slot-000001", planned));
             }
             Kind::Panics => resume_unwind(Box::new("planned")),
-            Kind::Works | Kind::ReadsTheEndAfterwards => {}
+            Kind::Works | Kind::ReadsTheEndAfterwards | Kind::CoversLessOnce => {}
         }
         self.on_disk.fetch_max(end, Ordering::AcqRel);
         if self.kind == Kind::ReadsTheEndAfterwards {
@@ -120,10 +129,15 @@ fn add(commit: &Commit, disk: &Disk) -> bool {
 
 /// Runs a model in every order; how many there are.
 fn explore(model: impl Fn() + Sync + Send + 'static) -> usize {
+    explore_with(3, model)
+}
+
+/// As [`explore`], with so many switches at most from a thread that could go on.
+fn explore_with(preemptions: usize, model: impl Fn() + Sync + Send + 'static) -> usize {
     let orders = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&orders);
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = Some(preemptions);
     builder.check(move || {
         counted.fetch_add(1, Plain::Relaxed);
         model();
@@ -151,6 +165,27 @@ fn loom_a_leader_syncs_for_its_followers() {
         assert_eq!(add_in_threads(&commit, &disk, 2), 3);
         assert_eq!(commit.durable(), at(3));
         assert!((1..=3).contains(&commit.syncs()));
+    });
+    assert!(orders > 100, "{orders} orders");
+}
+
+#[test]
+fn loom_a_sync_that_covers_less_leaves_nobody_asleep() {
+    // Two switches find the waiter who was asleep for ever, in a tenth of the time.
+    let orders = explore_with(2, || {
+        let (commit, disk) = begin(Kind::CoversLessOnce);
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let (commit, disk) = (Arc::clone(&commit), Arc::clone(&disk));
+                thread::spawn(move || assert!(add(&commit, &disk)))
+            })
+            .collect();
+        // It leads the first sync, and the second one and the third while the others sleep.
+        assert!(add(&commit, &disk) && add(&commit, &disk));
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_eq!(commit.durable(), at(4));
     });
     assert!(orders > 100, "{orders} orders");
 }
