@@ -176,7 +176,6 @@ mod told {
     use super::{
         Changed, Duplicate, Event, Events, EvictedYoung, Ordering, Recovered, Weight, apart,
     };
-    use crate::ids::Namespace;
 
     thread_local! {
         /// Whether this thread is in a subscriber that is told something.
@@ -237,13 +236,6 @@ mod told {
             Weight::Debug => Level::DEBUG,
         };
         level <= STATIC_MAX_LEVEL && level <= LevelFilter::current()
-    }
-
-    fn named(namespace: Namespace) -> &'static str {
-        match namespace {
-            Namespace::Client => "client",
-            Namespace::Bridge => "bridge",
-        }
     }
 
     #[cold]
@@ -307,7 +299,7 @@ mod told {
         warn!(
             target: "idjournal",
             what = changed.what,
-            namespace = named(changed.namespace),
+            namespace = changed.namespace.word(),
             address = changed.address,
             old = changed.old,
             new = changed.new,
@@ -319,7 +311,7 @@ mod told {
     fn emit_duplicate(duplicate: &Duplicate) {
         warn!(
             target: "idjournal",
-            namespace = named(duplicate.namespace),
+            namespace = duplicate.namespace.word(),
             address = duplicate.address,
             id = duplicate.id,
             ordinal = duplicate.ordinal,
@@ -333,7 +325,7 @@ mod told {
     fn emit_evicted(evicted: &EvictedYoung) {
         warn!(
             target: "idjournal",
-            namespace = named(evicted.namespace),
+            namespace = evicted.namespace.word(),
             address = evicted.address,
             age_milliseconds = evicted.age_milliseconds,
             max_age_milliseconds = evicted.max_age_milliseconds,

@@ -156,3 +156,14 @@ pub enum Namespace {
     /// IDs that a bridge sets on the messages it forwards.
     Bridge,
 }
+
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+impl Namespace {
+    /// The word for it in labels and fields.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Namespace::Client => "client",
+            Namespace::Bridge => "bridge",
+        }
+    }
+}

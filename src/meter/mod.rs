@@ -261,12 +261,8 @@ impl Metered {
 }
 
 fn labels(store: &[Label], namespace: Namespace, name: &crate::Bytes) -> Vec<Label> {
-    let namespace = match namespace {
-        Namespace::Client => "client",
-        Namespace::Bridge => "bridge",
-    };
     let mut labels = store.to_vec();
-    labels.push(Label::from_static_parts("namespace", namespace));
+    labels.push(Label::from_static_parts("namespace", namespace.word()));
     labels.push(Label::new("address", name.to_string()));
     labels
 }
