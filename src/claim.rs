@@ -9,7 +9,8 @@ use std::time::Duration;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use crate::ids::Owner;
+use crate::ids::{Owner, Ticks};
+use crate::mutant::{self, Mutant};
 use crate::waits::WaitKey;
 
 /// An ID taken by `owner`.
@@ -22,6 +23,21 @@ pub(crate) struct Claim {
     pub(crate) journal_bytes: u64,
     /// When others may take the ID, on the monotonic clock.
     pub(crate) lease_end: Option<Duration>,
+}
+
+impl Claim {
+    /// Whether its lease is over by the monotonic clock, which is asked only if it has one: others
+    /// may take the ID then.
+    pub(crate) fn is_over(&self, now: impl FnOnce() -> Duration) -> bool {
+        self.lease_end.is_some_and(|end| {
+            let now = now();
+            if mutant::is(Mutant::LeaseInTicks) {
+                let tick = u128::from(Ticks::MILLISECONDS);
+                return end.as_millis() / tick <= now.as_millis() / tick;
+            }
+            end < now || end == now && !mutant::is(Mutant::LeaseEndsLate)
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -86,7 +102,7 @@ impl Claims {
     pub(crate) fn take_up(&mut self, hash: u64, id: &[u8], owner: Owner) -> Option<u64> {
         let claimed = self.claimed.find_mut(hash, |claimed| *claimed.id == *id);
         let kept = claimed.filter(|claimed| claimed.is_kept && claimed.claim.owner == owner)?;
-        kept.is_kept = false;
+        kept.is_kept = mutant::is(Mutant::KeptTakenTwice);
         Some(kept.claim.token)
     }
 
@@ -128,7 +144,9 @@ impl Claims {
     ) -> Option<Vec<WaitKey>> {
         let is_it = |claimed: &Claimed| claimed.claim.token == token && *claimed.id == *id;
         let claimed = self.claimed.find_mut(hash, is_it)?;
-        claimed.claim.lease_end = Some(end);
+        if !mutant::is(Mutant::RenewalNotKept) {
+            claimed.claim.lease_end = Some(end);
+        }
         Some(std::mem::take(&mut claimed.waiters))
     }
 

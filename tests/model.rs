@@ -114,6 +114,7 @@ fn run(seed: u64, script: &[Operation], coverage: &Coverage) -> Result<(), (usiz
         coverage.count(&answer);
         operation
             .agree(&mut model, &answer)
+            .and_then(|()| runner.check_space(&model))
             .map_err(|text| (at, text))?;
         if matches!(operation, Operation::Reopen { .. }) {
             coverage.reopens.fetch_add(1, Ordering::Relaxed);
@@ -201,6 +202,7 @@ fn check(seed: u64, coverage: &Coverage) -> Result<(), String> {
         drops: true,
         configures: true,
         leases: true,
+        claims: 20 * generator.below(2),
         prepares: Generator::of_part(seed, 4).per_cent(60),
         ages: Generator::of_part(seed, 6).per_cent(40),
     };

@@ -88,7 +88,9 @@ impl Shared {
             }
             let (appended, _) =
                 self.record(address, &mut state, (hash, id, &[]), Purpose::Ordinary)?;
-            self.take_over(&mut state, hash, id);
+            if !mutant::is(Mutant::AddLeavesClaim) {
+                self.take_over(&mut state, hash, id);
+            }
             let position = appended.map(|appended| appended.end);
             let is_owing = appended.is_some_and(|appended| appended.is_owing);
             Ok(((Outcome::Added, position), is_owing))
@@ -110,14 +112,17 @@ impl Shared {
     #[inline]
     pub(crate) fn holder(&self, state: &AddressState, hash: u64, id: &[u8]) -> Option<Owner> {
         let claim = state.claims.get(hash, id)?;
-        let is_over = |end| end <= self.timeline.monotonic();
-        (!claim.lease_end.is_some_and(is_over)).then_some(claim.owner)
+        let is_over = claim.is_over(|| self.timeline.monotonic());
+        (!is_over).then_some(claim.owner)
     }
 
     /// Ends the claim on `id` whose lease is over, if there is one: others have the ID now.
     #[inline]
     pub(crate) fn take_over(&self, state: &mut AddressState, hash: u64, id: &[u8]) {
         if let Some(claim) = state.claims.get(hash, id) {
+            if mutant::is(Mutant::TakeOverKeepsSpace) {
+                self.settle_claim(state, hash, id, claim.token);
+            }
             self.unclaim(state, hash, id, claim.token);
         }
     }
@@ -131,7 +136,7 @@ impl Shared {
         token: u64,
     ) -> Option<Claim> {
         let (claim, waiters) = state.claims.settle(hash, id, token)?;
-        if !waiters.is_empty() {
+        if !waiters.is_empty() && !mutant::is(Mutant::EndWakesNobody) {
             self.waits.ended(&waiters);
         }
         Some(claim)
@@ -171,7 +176,7 @@ impl Shared {
         };
         let number = match (state.defined, state.number) {
             (Some(_), Some(number)) => number,
-            _ if state.is_memory_only => {
+            _ if state.is_memory_only && !mutant::is(Mutant::WrittenWhileOff) => {
                 let ordinal = self.record_in_memory(state, (hash, id, value), time, purpose);
                 self.look_at_eviction(address, state);
                 return Ok((None, ordinal));

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::error::{Bytes, Result};
 use crate::facade::{Condvar, Mutex};
+use crate::mutant::{self, Mutant};
 use crate::store::Handle;
 use crate::store::address::Address;
 use crate::store::handle::Cache;
@@ -114,11 +115,11 @@ impl Settled {
             let mut state = self.address.state.lock();
             state.claims.wait(self.hash, &self.id, token, key)
         };
-        let is_over = |end| end <= shared.timeline.monotonic();
-        Ok(match claim.map(|claim| claim.lease_end) {
+        let lease_end = claim.and_then(|claim| claim.lease_end);
+        Ok(match claim {
             None => Sight::Ended,
-            Some(lease_end) if lease_end.is_some_and(is_over) => Sight::Ended,
-            Some(lease_end) => Sight::Pending { lease_end },
+            Some(claim) if claim.is_over(|| shared.timeline.monotonic()) => Sight::Ended,
+            Some(_) => Sight::Pending { lease_end },
         })
     }
 }
@@ -132,7 +133,8 @@ impl Future for Settled {
             Ok(Sight::Ended) => return Poll::Ready(Ok(())),
             Err(error) => return Poll::Ready(Err(error)),
         };
-        if let (Some(end), Some(key)) = (lease_end, self.key) {
+        let noted = lease_end.filter(|_| !mutant::is(Mutant::LeaseEndNotNoted));
+        if let (Some(end), Some(key)) = (noted, self.key) {
             let waits = &self.handle.shared.waits;
             waits.for_lease(key, end);
             waits.call();

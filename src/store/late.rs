@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::facade::MutexGuard;
 use crate::journal::{Purpose, Refused, Standing};
+use crate::mutant::{self, Mutant};
 use crate::record::{Element, Record, TransactionBody};
 use crate::recovery::Change;
 use crate::store::adding::signed;
@@ -36,6 +37,9 @@ impl Shared {
         states: &mut [MutexGuard<'_, AddressState>],
         late: &mut Late,
     ) -> Result<(), Refused> {
+        if mutant::is(Mutant::LateNotRecorded) {
+            return Ok(());
+        }
         for (index, change) in content.changes.iter().enumerate() {
             let at = place_of(change);
             if content.is_recorded(change) || late.is_done(index) {

@@ -152,6 +152,9 @@ impl Living for Shared {
         let Some(bookmark) = bookmark.filter(|bookmark| bookmark.segment == segment) else {
             return Ok(0);
         };
+        if mutant::is(Mutant::BookmarkNotCarried) {
+            return Ok(0);
+        }
         let record = Record::Bookmark {
             time: bookmark.time,
             name,

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use crate::claim::Claim;
 use crate::error::{Bytes, Result};
-use crate::ids::Owner;
+use crate::ids::{Ordinal, Owner};
 use crate::journal::Purpose;
 use crate::mutant::{self, Mutant};
 use crate::receipt::Receipt;
 use crate::store::Handle;
-use crate::store::address::{Address, Seen};
+use crate::store::address::{Address, AddressState, Seen};
 use crate::store::handle::Cache;
 
 /// What became of a reservation.
@@ -77,6 +77,11 @@ impl Reservation {
                 state.figures.count().pending += 1;
                 return Ok(((Taken::Pending(owner), None), false));
             }
+            if mutant::is(Mutant::TakenInTwoSteps) {
+                drop(state);
+                std::thread::yield_now();
+                state = shared.lock(&cache.address);
+            }
             if let Some(journal) = &shared.journal {
                 shared.number(&cache.address, &mut state)?;
                 journal.claim(bytes, longest)?;
@@ -92,10 +97,7 @@ impl Reservation {
             let taken = match state.claims.claim(hash, id, claim) {
                 Ok(()) => {
                     if mutant::is(Mutant::EvictAtReserve) {
-                        let (next, capacity) = (state.cache.next().0, state.cache.capacity());
-                        state
-                            .cache
-                            .remove(crate::ids::Ordinal(next.saturating_sub(capacity)));
+                        state.evict_early();
                     }
                     Taken::Claimed(Some(token))
                 }
@@ -222,10 +224,9 @@ impl Reservation {
         };
         let placed = shared.with_room(Purpose::Within, || {
             let mut state = shared.lock(&self.address);
-            let claim = state
-                .claims
-                .get(self.hash, &self.id)
-                .filter(|claim| claim.token == token);
+            let is_own =
+                |claim: &Claim| claim.token == token || mutant::is(Mutant::LostLeaseConfirmed);
+            let claim = state.claims.get(self.hash, &self.id).filter(is_own);
             let Some(claim) = claim else {
                 state.figures.count().leases_lost += 1;
                 return Ok(((Confirmed::LeaseLost, None), false));
@@ -280,7 +281,8 @@ impl Reservation {
             state.claims.renew(self.hash, &self.id, token, end)
         };
         let is_held = renewed.is_some();
-        if let Some(waiters) = renewed.filter(|waiters| !waiters.is_empty()) {
+        let is_told = !mutant::is(Mutant::RenewalWakesNobody);
+        if let Some(waiters) = renewed.filter(|waiters| !waiters.is_empty() && is_told) {
             // They look at the new end.
             shared.waits.ended(&waiters);
             shared.waits.wake_due();
@@ -334,6 +336,14 @@ enum Taken {
     Pending(Owner),
 }
 
+impl AddressState {
+    /// Lets go of what the next add will push out: a seeded bug.
+    fn evict_early(&mut self) {
+        let (next, capacity) = (self.cache.next().0, self.cache.capacity());
+        self.cache.remove(Ordinal(next.saturating_sub(capacity)));
+    }
+}
+
 impl Drop for Reservation {
     fn drop(&mut self) {
         let shared = &self.handle.shared;
@@ -343,7 +353,9 @@ impl Drop for Reservation {
                 state.figures.count().released += 1;
             }
             drop(state);
-            shared.waits.wake_due();
+            if !mutant::is(Mutant::ReleaseWakesNobody) {
+                shared.waits.wake_due();
+            }
             shared.registry.let_go(&self.address);
         }
     }

@@ -13,6 +13,7 @@ use crate::hash::IdHasher;
 use crate::ids::{Position, Ticks};
 use crate::journal::Journal;
 use crate::keeper::Keeper;
+use crate::mutant::{self, Mutant};
 use crate::options::Options;
 use crate::receipt::Receipt;
 use crate::recovery::RecoveryReport;
@@ -256,7 +257,9 @@ impl Shared {
     fn close_once(&self) -> Result<()> {
         self.is_closed.store(true, Ordering::Release);
         // Order: closed first, so that who enters later sees it.
-        self.waits.closed();
+        if !mutant::is(Mutant::CloseWakesNobody) {
+            self.waits.closed();
+        }
         let mut outcome = self.closed.lock();
         if let Some(closed) = &*outcome {
             return closed.clone();

@@ -10,6 +10,7 @@ use crate::address_settings::{AddressSettings, Effective, Pattern, SetBy};
 use crate::error::Result;
 use crate::ids::Ordinal;
 use crate::journal::{Appended, Journal, Purpose, Refused, Standing};
+use crate::mutant::{self, Mutant};
 use crate::record::Record;
 use crate::store::adding::{Placed, signed};
 use crate::store::address::{Address, AddressState};
@@ -106,9 +107,11 @@ impl Shared {
         aside: &SetAside<'_>,
     ) -> std::result::Result<Option<Appended>, Refused> {
         // Until there is a definition nothing asks for it.
-        state.stored_from = Ordinal(state.cache.last().0 + 1);
+        if !mutant::is(Mutant::StoredFromForgotten) {
+            state.stored_from = Ordinal(state.cache.last().0 + 1);
+        }
         if !state.is_begun {
-            state.is_memory_only = false;
+            state.is_memory_only = mutant::is(Mutant::OnForgotten);
             return Ok(None);
         }
         let number = self.number(address, state)?;
@@ -120,7 +123,7 @@ impl Shared {
         let purpose = aside.purpose(&record, Purpose::Freeing);
         let appended = journal.append(&record, Standing::Alone, purpose, live)?;
         aside.spent(purpose);
-        state.is_memory_only = false;
+        state.is_memory_only = mutant::is(Mutant::OnHalfDone);
         self.defined(state, number, &appended);
         Ok(Some(appended))
     }
@@ -131,7 +134,8 @@ impl Shared {
         journal: &Journal,
         aside: &SetAside<'_>,
     ) -> std::result::Result<Option<Appended>, Refused> {
-        let Some(dropped) = state.dropped() else {
+        let is_recorded = !mutant::is(Mutant::EndNotRecorded);
+        let Some(dropped) = state.dropped().filter(|_| is_recorded) else {
             state.is_memory_only = true;
             return Ok(None);
         };

@@ -80,6 +80,10 @@ impl Claims {
         self.guards.push(guard);
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.claims.is_empty()
+    }
+
     pub fn guards(&self) -> usize {
         self.guards.len()
     }

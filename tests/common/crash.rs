@@ -362,7 +362,8 @@ impl Run {
             operation.run_on(&mut model);
             Ok(())
         } else {
-            operation.agree(&mut model, &answer)
+            let agreed = operation.agree(&mut model, &answer);
+            agreed.and_then(|()| runner.check_space(&model))
         };
         self.fingerprints.push(model.fingerprint());
         self.models.push(model);

@@ -84,6 +84,11 @@ impl Model {
         }
     }
 
+    /// Whether anything is taken, or may be about to be.
+    pub fn has_claims(&self) -> bool {
+        !(self.claims.is_empty() && self.transactions.is_empty() && self.kept.in_doubt.is_empty())
+    }
+
     /// What is pending after a restart, and not known as well: cache, ID and owner.
     pub fn pending(&self) -> Vec<(usize, u8, u64)> {
         let in_doubt = self.kept.in_doubt.iter();

@@ -141,6 +141,8 @@ pub struct Profile {
     pub configures: bool,
     /// Whether claims have leases.
     pub leases: bool,
+    /// The share of calls that are about claims, beside those that every script has.
+    pub claims: usize,
     /// Whether transactions are prepared and bookmarks set.
     pub prepares: bool,
     /// Whether there are ages, renewals, values and a clock that jumps.
@@ -157,6 +159,14 @@ impl Operation {
         let id = generator.below(profile.ids.min(pool().len())) as u8;
         let owner = 1 + generator.below(3) as u64;
         let which = generator.below(6);
+        if profile.claims > 0 && generator.per_cent(profile.claims) {
+            return match generator.below(10) {
+                0 | 1 => Operation::Confirm { which },
+                2 => Operation::Release { which },
+                3 => Operation::Keep { which },
+                _ => Operation::Claim(ClaimCall::generate(generator, (cache, id), owner)),
+            };
+        }
         if profile.prepares && generator.per_cent(22) {
             return Operation::generate_beside(generator, which);
         }

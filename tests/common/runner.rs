@@ -10,6 +10,7 @@ use idjournal::{
 };
 
 use super::CountingClock;
+use super::model::Model;
 use super::operation::Operation;
 use super::recorded::{
     Answer, CACHES, PATTERNS, bookmark_name, bookmark_value, pool, value_of, xid,
@@ -59,6 +60,14 @@ impl Runner {
 
     pub fn capacity(&self, cache: usize) -> u64 {
         self.caches[cache].capacity()
+    }
+
+    /// While the model has no claim, nothing is set aside for one.
+    pub fn check_space(&self, model: &Model) -> std::result::Result<(), String> {
+        match self.store().stats().claimed_bytes {
+            1.. if !model.has_claims() => Err("space is set aside for no claim".to_owned()),
+            _ => Ok(()),
+        }
     }
 
     /// How many receipts the last call left to wait for: 0 or 1.

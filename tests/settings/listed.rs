@@ -85,6 +85,11 @@ impl Model {
         self.places.iter().map(|place| place.id).collect()
     }
 
+    /// Whether the address may be named in the journal.
+    pub(super) fn has_definition(&self) -> bool {
+        self.is_begun || self.in_doubt.values().any(|doubt| doubt.is_stored)
+    }
+
     pub(super) fn is_pending(&self, id: u64) -> bool {
         self.in_doubt.values().any(|doubt| doubt.has(id))
     }
