@@ -20,6 +20,7 @@ mod row;
 mod space;
 mod synced;
 mod unsynced;
+mod unused;
 mod waking;
 mod work;
 
@@ -123,6 +124,7 @@ fn groups(is_quick: bool) -> Vec<(&'static str, Measure)> {
     for window in [20_000, 1_000_000] {
         group("unsynced", Box::new(move |run| unsynced::rows(run, window)));
     }
+    group("unused", Box::new(|run| unused::rows(run, 20_000)));
     if !is_quick {
         group("ten million", Box::new(unsynced::ten_million));
         group(

@@ -292,17 +292,18 @@ impl Inner {
         Ok(())
     }
 
-    /// Whether so much is owed that who appends can no longer leave it to the keeper.
+    /// How much is owed, if who appends can no longer leave that to the keeper; else 0.
     ///
     /// It syncs for some milliseconds before a segment is released, and whoever waited for it would
     /// wait as long: not before the room ahead comes to its end and nothing is free, or a whole
     /// segment was appended meanwhile.
-    fn is_behind(&self, journal: &Journal, owed: u64) -> bool {
+    fn behind(&self, journal: &Journal, owed: u64) -> u64 {
         let segment_bytes = journal.segment_bytes;
         let rest = self.writer.as_ref().map_or(0, SegmentWriter::room);
         let is_near_the_end = self.next.is_none() || rest < segment_bytes / 2;
         let is_short = is_near_the_end && self.ring.free_count(segment_bytes) == 0;
-        owed > 4 * segment_bytes || is_short && owed > segment_bytes / 2
+        let is_behind = owed > 4 * segment_bytes || is_short && owed > segment_bytes / 2;
+        if is_behind { owed } else { 0 }
     }
 
     /// Makes `next` the active segment.
@@ -356,8 +357,8 @@ impl Inner {
         let owed = self.space.owed();
         let is_owing = self.next.is_none() || owed > journal.owed_at_ease();
         if is_owing {
-            let is_behind = self.is_behind(journal, owed);
-            journal.is_behind.store(is_behind, Ordering::Relaxed);
+            let behind = self.behind(journal, owed);
+            journal.behind.store(behind, Ordering::Relaxed);
         }
         Ok(Appended {
             end,
@@ -383,6 +384,11 @@ impl Journal {
     /// Whether so much was owed after an append that was owing that the calls must do it
     /// themselves.
     pub(crate) fn is_behind(&self) -> bool {
-        self.is_behind.load(Ordering::Relaxed)
+        self.behind.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether that is so much that they must wait for it, if somebody is at it already.
+    pub(crate) fn is_far_behind(&self) -> bool {
+        self.behind.load(Ordering::Relaxed) > 4 * self.segment_bytes
     }
 }

@@ -16,7 +16,7 @@ mod snapshot;
 mod space;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicU64;
 use std::task::{Poll, Waker};
 
 use crate::clock::{Entropy, Timeline};
@@ -70,8 +70,8 @@ pub(crate) struct Journal {
     /// The process that opened it; a forked child must not write to the same segments.
     origin: Origin,
     inner: Mutex<Inner>,
-    /// Whether the calls must see to what is owed, as the last append found that was owing.
-    is_behind: AtomicBool,
+    /// What is owed, if the calls must see to it, as the last append found that was owing.
+    behind: AtomicU64,
     /// How many shared syncs there were when the next segment was last made ready.
     syncs_before: AtomicU64,
 }
@@ -149,7 +149,7 @@ impl Journal {
                 counts: Counts::default(),
                 is_closed: false,
             }),
-            is_behind: AtomicBool::new(false),
+            behind: AtomicU64::new(0),
             syncs_before: AtomicU64::new(0),
         }
     }

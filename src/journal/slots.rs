@@ -250,20 +250,22 @@ impl Journal {
         if is_wanted { self.make_slot() } else { Ok(()) }
     }
 
-    /// How many free slots there should be beside the next segment: one where the bound allows it,
-    /// and what the claims need.
+    /// How many free slots there should be: one for the next segment, unless that has one; one more
+    /// where the bound allows it; and what the claims need.
     fn spares_wanted(&self, inner: &super::Inner) -> u64 {
-        let used = inner.ring.chain().len() as u64 + u64::from(inner.next.is_some());
-        let allowed = inner.space.slots_allowed(self.segment_bytes);
-        let base = u64::from(used < allowed);
+        let spare = self.spare_allowed(inner);
         let mut room = inner.room(self);
-        room.slots = u64::from(inner.next.is_some()) + base;
-        let mut more = 0;
+        room.slots = 1 + spare;
         while !inner.space.fits(room, 0, 0, 0, 1) && inner.space.claimed_bytes() > 0 {
             room.slots += 1;
-            more += 1;
         }
-        base + more
+        room.slots - u64::from(inner.next.is_some())
+    }
+
+    /// Whether the bound allows a slot beside the chain and the next segment, ready or not.
+    fn spare_allowed(&self, inner: &super::Inner) -> u64 {
+        let used = inner.ring.chain().len() as u64 + 1;
+        u64::from(used < inner.space.slots_allowed(self.segment_bytes))
     }
 
     /// How many free slots may stay: one more than wanted, where the bound allows it. The chain is

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::compaction::{Carrier, Step};
 use crate::error::{Error, Result};
+use crate::facade::MutexGuard;
 use crate::journal::{Journal, Purpose, Refused};
 use crate::keeper::Chores;
 use crate::store::shared::{PanicGuard, Shared};
@@ -48,7 +49,7 @@ impl Shared {
         }
         // What fails here fails again, with a better place to tell it, in the call that needs it.
         if is_owing {
-            let _ = self.upkeep(journal);
+            let _ = self.help(journal);
         }
         self.sync_if_due(journal);
     }
@@ -89,14 +90,28 @@ impl Shared {
         }
     }
 
+    /// One round of what is owed, unless somebody is at it: that may be a sync of some
+    /// milliseconds, for which a call that has found room need not wait.
+    fn help(&self, journal: &Journal) -> Result<()> {
+        if journal.is_far_behind() {
+            return self.upkeep(journal);
+        }
+        match self.maintenance.try_lock() {
+            Some(carrier) => self.upkeep_with(journal, carrier),
+            None => Ok(()),
+        }
+    }
+
     /// One round of what is owed.
     fn upkeep(&self, journal: &Journal) -> Result<()> {
-        let kept = {
-            let mut carrier = self.maintenance.lock();
-            // Asked under the lock: after a close the directory may be somebody else's.
-            let is_open = self.check();
-            is_open.and_then(|()| self.upkeep_locked(journal, &mut carrier))
-        };
+        self.upkeep_with(journal, self.maintenance.lock())
+    }
+
+    fn upkeep_with(&self, journal: &Journal, mut carrier: MutexGuard<'_, Carrier>) -> Result<()> {
+        // Asked under the lock: after a close the directory may be somebody else's.
+        let is_open = self.check();
+        let kept = is_open.and_then(|()| self.upkeep_locked(journal, &mut carrier));
+        drop(carrier);
         self.waits.wake_due();
         kept
     }
