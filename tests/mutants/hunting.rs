@@ -75,7 +75,10 @@ pub(crate) fn hunt(number: u32, by: By) -> Caught {
         Turning(most) => steps(most),
         Pace => space(5_000, || slow_beside_fast(5_000), (SLOTS_OVER, WRITES)),
         Deaths => space(1_000, || deaths(1_000, 4), (DEATHS_SLOTS_OVER, u64::MAX)),
-        Lost(is_reopened) => counted("undone", || newest_lost_on_a_full_disk(is_reopened)),
+        Lost(is_reopened) => counted("undone", || {
+            let (refusals, undone) = newest_lost_on_a_full_disk(is_reopened)?;
+            Ok((refusals + undone, undone))
+        }),
         Carrying => counted("IDs lost", || {
             let (deaths, fewest) = deaths_while_carrying()?;
             Ok((deaths, TRANSACTION_IDS - fewest))
