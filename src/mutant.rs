@@ -104,6 +104,8 @@ pub enum Mutant {
     PoisonWakesNobody = 92,
     BookmarkNotCarried = 93,
     PreparedNotPending = 94,
+    LateHoleTakesNoPlace = 95,
+    UnwrittenKeepsSpace = 96,
 }
 
 #[cfg(idjournal_mutants)]

@@ -214,7 +214,9 @@ impl Shared {
     ) -> Ordinal {
         let ordinal = state.remember((hash, id), value, time, id.len() as u64);
         self.begun(state);
-        if let (Some(journal), Purpose::Claimed(bytes)) = (&self.journal, purpose) {
+        if let (Some(journal), Purpose::Claimed(bytes)) = (&self.journal, purpose)
+            && !mutant::is(Mutant::UnwrittenKeepsSpace)
+        {
             journal.unclaim(bytes);
         }
         ordinal

@@ -75,6 +75,9 @@ impl Shared {
                     self.record(address, state, (hash, id, value), Purpose::Within)?;
                     return Ok(());
                 }
+                if mutant::is(Mutant::LateHoleTakesNoPlace) {
+                    return Ok(());
+                }
                 self.record_hole(address, state, (hash, id))
             }
             // What it saw then is in no record.

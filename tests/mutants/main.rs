@@ -114,6 +114,8 @@ const MUTANTS: &[(Mutant, By)] = &[
     (OnForgotten, Turning(24_000)),
     (OnHalfDone, Turning(24_000)),
     (LateNotRecorded, Turning(24_000)),
+    (LateHoleTakesNoPlace, Turning(24_000)),
+    (UnwrittenKeepsSpace, Turning(24_000)),
     (EndWakesNobody, Woken),
     (ReleaseWakesNobody, Woken),
     (RenewalWakesNobody, Woken),

@@ -61,6 +61,8 @@ pub(super) struct Model {
     /// Whether the cache exists, and does so after a restart.
     pub(super) is_begun: bool,
     pub(super) in_doubt: BTreeMap<u64, Doubt>,
+    /// The ID that a reservation has.
+    pub(super) claimed: Option<u64>,
 }
 
 impl Model {
@@ -78,6 +80,7 @@ impl Model {
             is_stored: true,
             is_begun: false,
             in_doubt: BTreeMap::new(),
+            claimed: None,
         }
     }
 
@@ -91,7 +94,7 @@ impl Model {
     }
 
     pub(super) fn is_pending(&self, id: u64) -> bool {
-        self.in_doubt.values().any(|doubt| doubt.has(id))
+        self.claimed == Some(id) || self.in_doubt.values().any(|doubt| doubt.has(id))
     }
 
     pub(super) fn put(&mut self, id: u64) {
@@ -167,6 +170,7 @@ impl Model {
     pub(super) fn restart(&mut self, options: Said) {
         self.places.retain(|place| place.is_stored);
         self.options = options;
+        self.claimed = None;
         if !self.is_stored || !self.is_begun {
             self.end();
         }

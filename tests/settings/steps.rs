@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use idjournal::{
-    Clock, MemoryStorage, OnDuplicate, Options, Outcome, Owner, Resolved, Store, Ticks,
+    Clock, Confirmed, MemoryStorage, OnDuplicate, Options, Outcome, Owner, Reservation, Reserve,
+    Resolved, Store, Ticks,
 };
 
 use super::listed::{Change, Doubt, Model, Said};
@@ -43,6 +44,8 @@ struct Run {
     clock: Arc<HandClock>,
     store: Option<Store>,
     model: Model,
+    /// A reservation that is open.
+    held: Option<Reservation>,
     random: Random,
     fresh: u64,
 }
@@ -57,6 +60,7 @@ impl Run {
             clock,
             store,
             model: Model::new(),
+            held: None,
             random: Random(seed),
             fresh: 1000,
         }
@@ -68,7 +72,7 @@ impl Run {
 
     fn step(&mut self) -> String {
         let number = self.random.below(IDS);
-        match self.random.below(24) {
+        match self.random.below(27) {
             kind @ 0..10 => self.change(kind, number),
             10 => {
                 let existed = self.store().drop_cache("a").wait().unwrap();
@@ -98,8 +102,38 @@ impl Run {
                 self.store().compact().unwrap();
                 "compact".to_owned()
             }
-            _ => self.restart(),
+            22 | 23 => self.restart(),
+            _ => self.reserve(number),
         }
+    }
+
+    /// Reserves an ID, or ends the reservation that is open.
+    fn reserve(&mut self, number: u64) -> String {
+        let claimed = self.model.claimed.take();
+        if let Some(claim) = self.held.take() {
+            if self.random.below(3) == 0 {
+                claim.release();
+                return "release".to_owned();
+            }
+            assert_eq!(claim.confirm().wait().unwrap(), Confirmed::Recorded);
+            if let Some(number) = claimed {
+                self.model.put(number);
+            }
+            return "confirm".to_owned();
+        }
+        let model = &mut self.model;
+        let (is_known, is_pending) = (model.known().contains(&number), model.is_pending(number));
+        match cache(self.store.as_ref().unwrap(), "a").reserve(number.to_string()) {
+            Ok(Reserve::Reserved(claim)) => {
+                assert!(model.capacity == 0 || !is_known && !is_pending);
+                model.claimed = Some(number).filter(|_| model.capacity > 0);
+                self.held = Some(claim);
+            }
+            Ok(Reserve::Duplicate(_)) => assert!(is_known),
+            Ok(Reserve::Pending(_)) => assert!(!is_known && is_pending),
+            Err(error) => panic!("{error}"),
+        }
+        format!("reserve {number}")
     }
 
     /// A call for one ID, or for all.
@@ -246,6 +280,7 @@ impl Run {
     }
 
     fn restart(&mut self) -> String {
+        self.held = None;
         let store = self.store.take().unwrap();
         let is_kill = self.random.below(2) == 0;
         if is_kill {
@@ -263,6 +298,9 @@ impl Run {
     fn check(&mut self, steps: &[String], seed: u64) {
         let told = || format!("seed {seed}, {:#?}\n{steps:?}", self.model);
         assert_eq!(known(self.store(), "a"), self.model.known(), "{}", told());
+        let has_claims = self.held.is_some() || !self.model.in_doubt.is_empty();
+        let claimed_bytes = self.store().stats().claimed_bytes;
+        assert!(has_claims || claimed_bytes == 0, "{}", told());
         let stats = cache(self.store(), "a").stats();
         if !self.model.is_begun {
             // Whether somebody holds a handle decides what an address has that does not exist.
