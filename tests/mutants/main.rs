@@ -80,7 +80,7 @@ const MUTANTS: &[(Mutant, By)] = &[
     (CopyFromTheStart, Deaths),
     (CursorBehindTheLastCopy, Carrying),
     (EvictAtReserve, Loop(60_000)),
-    (DuplicateAtOnce, Loop(150_000)),
+    (DuplicateAtOnce, Loop(400_000)),
     (LazyCarrying, Pace),
     (FirstNotNamed, Rot(60_000)),
     (ReachTooShort, Loop(60_000)),
