@@ -22,7 +22,7 @@ use common::generator::Generator;
 use common::model::Model;
 use common::operation::{Operation, Profile, print};
 use common::recorded::{Answer, Recorded, pending};
-use common::runner::{Runner, chain};
+use common::runner::{Opener, Runner, chain};
 use common::simulated::SimulatedDisk;
 use common::{CountingClock, SeededEntropy, number_from};
 use idjournal::{Options, Store, SyncPolicy};
@@ -38,7 +38,7 @@ struct Coverage {
     reopens: AtomicU64,
 }
 
-const ANSWERS: [&str; 14] = [
+const ANSWERS: [&str; 16] = [
     "added",
     "duplicate",
     "duplicate inside",
@@ -53,6 +53,8 @@ const ANSWERS: [&str; 14] = [
     "resolved",
     "resolved already",
     "prepared already",
+    "refused",
+    "copied",
 ];
 
 impl Coverage {
@@ -72,30 +74,35 @@ impl Coverage {
             Answer::Resolved(true) => 11,
             Answer::Resolved(false) => 12,
             Answer::Exists => 13,
+            Answer::Refused => 14,
+            Answer::Copied(_) => 15,
             _ => return,
         };
         self.answers[at].fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn opener(seed: u64, clock: Arc<CountingClock>) -> Box<dyn FnMut(u64) -> idjournal::Result<Store>> {
+fn opener(seed: u64, clock: Arc<CountingClock>) -> Opener {
     let disk = SimulatedDisk::new(512);
     let entropy = Arc::new(SeededEntropy::new(seed));
-    Box::new(move |settings| {
+    Box::new(move |settings, copy| {
         let policy = if seed.is_multiple_of(2) {
             SyncPolicy::Manual
         } else {
             SyncPolicy::Always
         };
         let options = Options::default()
-            .id_cache_size(settings)
             .segment_bytes(1024)
             .sync_policy(policy)
             .keeper(has_keeper(seed))
             .lock_wait(Duration::from_secs(10))
             .clock(clock.clone())
             .entropy(entropy.clone());
-        Store::open_on(disk.clone(), options, &mut |_| {})
+        let options = settings.options(options);
+        match copy {
+            Some(copy) => Store::open_on(copy, options, &mut |_| {}),
+            None => Store::open_on(disk.clone(), options, &mut |_| {}),
+        }
     })
 }
 
@@ -196,7 +203,7 @@ fn check(seed: u64, coverage: &Coverage) -> Result<(), String> {
     let profile = Profile {
         caches,
         ids,
-        settings: SETTINGS,
+        settings: SETTINGS.into(),
         changes_settings,
         reopens: true,
         drops: true,
@@ -205,6 +212,8 @@ fn check(seed: u64, coverage: &Coverage) -> Result<(), String> {
         claims: 20 * generator.below(2),
         prepares: Generator::of_part(seed, 4).per_cent(60),
         ages: Generator::of_part(seed, 6).per_cent(40),
+        patterns: Generator::of_part(seed, 8).per_cent(40),
+        copies: Generator::of_part(seed, 9).per_cent(40),
     };
     let mut script: Vec<_> = (0..OPERATIONS)
         .map(|_| Operation::generate(&mut generator, &profile))

@@ -15,15 +15,18 @@ use common::model::Model;
 use common::operation::Operation;
 use common::recorded::{Answer, Recorded};
 use common::runner::{Opener, Runner, chain};
+use common::said::AtOpen;
 use common::simulated::SimulatedDisk;
 use common::{CountingClock, SeededEntropy};
 use idjournal::{Options, Store, SyncPolicy};
 use idjournal_fuzz::memory;
 use libfuzzer_sys::fuzz_target;
-use script::{Call, End, Life, Script, Step};
+use script::{End, Life, Script, Step};
 
 const LIVES_MAX: usize = 4;
 const CALLS_MAX: usize = 80;
+/// Copies of a script.
+const BACKUPS_MAX: usize = 2;
 
 fuzz_target!(|script: Script| {
     memory::bounded(64 << 20, || Run::new(&script).run(&script));
@@ -35,7 +38,9 @@ struct Run {
     /// So early that a store stands at its newest time, where no expiry hides in which state it is.
     early: Arc<CountingClock>,
     sector_bytes: usize,
-    settings: u64,
+    /// What the options of the next open say.
+    at_open: AtOpen,
+    backups: usize,
     is_manual: bool,
     /// The states that the store may be in when it is opened next, oldest first.
     models: Vec<Model>,
@@ -43,7 +48,7 @@ struct Run {
 
 impl Run {
     fn new(script: &Script) -> Run {
-        let settings = 1 + u64::from(script.capacity % 8);
+        let at_open = AtOpen::from(1 + u64::from(script.capacity % 8));
         let segment_bytes = [1024, 2048, 4096][usize::from(script.segment % 3)];
         let policy = [SyncPolicy::Always, SyncPolicy::Manual][usize::from(script.is_manual)];
         let clock = Arc::new(CountingClock::default());
@@ -51,7 +56,6 @@ impl Run {
         let entropy = Arc::new(SeededEntropy::new(u64::from(script.sector)));
         let options = move || {
             Options::default()
-                .id_cache_size(settings)
                 .segment_bytes(segment_bytes)
                 .sync_policy(policy)
                 .keeper(false)
@@ -63,23 +67,27 @@ impl Run {
             clock: its_clock,
             early: Arc::new(CountingClock::early()),
             sector_bytes: [128, 256, 512][usize::from(script.sector % 3)],
-            settings,
+            at_open,
+            backups: 0,
             is_manual: script.is_manual,
-            models: vec![Model::new(settings)],
+            models: vec![Model::new(at_open)],
         }
     }
 
     fn opener(&self, disk: &SimulatedDisk) -> Opener {
         let (disk, options) = (disk.clone(), self.options.clone());
-        Box::new(move |_| Store::open_on(disk.clone(), options(), &mut |_| {}))
+        Box::new(move |at_open, copy| {
+            let options = at_open.options(options());
+            match copy {
+                Some(copy) => Store::open_on(copy, options, &mut |_| {}),
+                None => Store::open_on(disk.clone(), options, &mut |_| {}),
+            }
+        })
     }
 
     fn run(&mut self, script: &Script) {
         let mut disk = SimulatedDisk::new(self.sector_bytes);
         for life in script.lives.iter().take(LIVES_MAX) {
-            self.models
-                .iter_mut()
-                .for_each(|model| model.reopen(self.settings));
             self.look(&disk.snapshot());
             if let Some(planned) = &life.fault {
                 disk.fail(planned.fault());
@@ -96,16 +104,14 @@ impl Run {
             self.models.drain(..kept);
             disk = self.end(end, &disk);
         }
-        self.models
-            .iter_mut()
-            .for_each(|model| model.reopen(self.settings));
         let store = self.open(&disk);
         drop(store);
     }
 
     /// Opens what must open, in one of the legal states; the others are no longer.
     fn open(&mut self, disk: &SimulatedDisk) -> Store {
-        let store = Store::open_on(disk.clone(), (self.options)(), &mut |_| {});
+        let options = self.at_open.options((self.options)());
+        let store = Store::open_on(disk.clone(), options, &mut |_| {});
         let store = store.unwrap_or_else(|error| panic!("refused: {}", chain(&error)));
         self.settle_on(&store, self.clock.step_of(&store));
         store
@@ -113,28 +119,28 @@ impl Run {
 
     /// In which of the states it is.
     fn look(&mut self, disk: &SimulatedDisk) -> Store {
-        let options = (self.options)().clock(self.early.clone());
+        let options = self.at_open.options((self.options)());
+        let options = options.clock(self.early.clone());
         let store = Store::open_on(disk.clone(), options, &mut |_| {});
         let store = store.unwrap_or_else(|error| panic!("refused: {}", chain(&error)));
         self.settle_on(&store, self.early.step_of(&store));
         store
     }
 
-    /// The models go to the time at which the store has opened.
+    /// The state that the store has opened in, at its time; it is the only one then.
     fn settle_on(&mut self, store: &Store, now: u64) {
         let found = Recorded::of_opened(store);
-        for model in &mut self.models {
-            *model = model.clone().at(now);
-        }
         let fingerprint = found.fingerprint();
-        let states = self.models.iter();
-        let at = states
-            .rev()
-            .position(|model| model.recorded_with_values().fingerprint() == fingerprint);
-        let Some(at) = at else {
-            let legal: Vec<_> = self
-                .models
-                .iter()
+        let opened = |model: &Model| {
+            let whole = model.opened(now);
+            match whole.recorded_with_values().fingerprint() == fingerprint {
+                true => Some(whole),
+                false => model.partly_as(now, fingerprint),
+            }
+        };
+        let Some(mut found_in) = self.models.iter().rev().find_map(opened) else {
+            let legal = self.models.iter().map(|model| model.opened(now));
+            let legal: Vec<_> = legal
                 .map(|model| model.recorded_with_values().to_string())
                 .collect();
             panic!(
@@ -143,15 +149,15 @@ impl Run {
                 legal.join("or\n")
             );
         };
-        let at = self.models.len() - 1 - at;
-        self.models = vec![self.models[at].clone()];
+        found_in.begin_call();
+        self.models = vec![found_in];
     }
 
     /// One life up to a failure or the end of its calls.
     fn live(&mut self, life: &Life, disk: &SimulatedDisk) -> Option<Reached> {
         let mut reached = Reached { cut: 0, kill: 0 };
         let (opener, clock) = (self.opener(disk), Arc::clone(&self.clock));
-        let mut runner = match Runner::open(opener, clock, self.settings) {
+        let mut runner = match Runner::open(opener, clock, self.at_open) {
             Ok(runner) => runner,
             Err(error) => {
                 assert!(disk.has_told(), "refused: {}", chain(&error));
@@ -160,12 +166,18 @@ impl Run {
         };
         let now = self.clock.step_of(runner.store());
         self.settle_on(runner.store(), now);
-        let calls = life.calls.iter().flat_map(Call::operations).take(CALLS_MAX);
-        for step in calls {
+        let capacity = self.at_open.capacity;
+        let calls = life.calls.iter();
+        let steps = calls.flat_map(|call| call.operations(capacity));
+        for step in steps.take(CALLS_MAX) {
             let operation = match step {
+                Step::Call(Operation::Backup) if self.backups == BACKUPS_MAX => continue,
                 Step::Call(operation) => operation,
-                Step::Reopen(is_closed) => {
-                    let settings = self.settings;
+                Step::Reopen(is_closed, at_open) => {
+                    // An open that fails may have changed a part of the addresses.
+                    let at_open = at_open.filter(|_| life.fault.is_none());
+                    self.at_open = at_open.unwrap_or(self.at_open);
+                    let settings = self.at_open;
                     Operation::Reopen {
                         is_closed,
                         settings,
@@ -197,6 +209,11 @@ impl Run {
             }
             if matches!(answer, Answer::Failed(_) | Answer::NoSpace) {
                 assert!(disk.has_told(), "{operation:?}: {answer:?}");
+                if operation == Operation::Backup {
+                    // A copy that fails is no failure of the store, but where its sync did.
+                    self.models.push(model);
+                    continue;
+                }
                 operation.run_on(&mut model);
                 self.models.push(model);
                 runner.abandon();
@@ -210,7 +227,11 @@ impl Run {
             reached.kill = self.models.len() - 1;
             let is_waited_for =
                 !self.is_manual && matches!(operation, Operation::Add { .. }) && self.has_changed();
-            let is_synced = matches!(operation, Operation::Sync | Operation::Reopen { .. });
+            self.backups += usize::from(operation == Operation::Backup);
+            let is_synced = matches!(
+                operation,
+                Operation::Sync | Operation::Backup | Operation::Reopen { .. }
+            );
             if is_waited_for || is_synced {
                 reached.cut = reached.kill;
             }
@@ -224,6 +245,8 @@ impl Run {
         let [.., before, after] = &self.models[..] else {
             return false;
         };
+        // What a restart would leave: the rest has no record that is waited for.
+        let [before, after] = [before, after].map(|model| model.opened(model.now));
         before.fingerprint() != after.fingerprint()
     }
 
@@ -249,9 +272,6 @@ impl Run {
             End::CutInRecovery(seed) => {
                 let killed = disk.snapshot();
                 killed.take_snapshots(20, Generator::new(seed));
-                self.models
-                    .iter_mut()
-                    .for_each(|model| model.reopen(self.settings));
                 let before = self.models.clone();
                 let _shown = self.look(&killed);
                 let within = killed.snapshots();

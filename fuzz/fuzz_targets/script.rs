@@ -5,6 +5,7 @@ use arbitrary::Arbitrary;
 use crate::common::claims::ClaimCall;
 use crate::common::operation::Operation;
 use crate::common::recorded::{BOOKMARKS, CACHES, PATTERNS, VALUES, XIDS, pool};
+use crate::common::said::{AtOpen, Persistence, Said};
 use crate::common::simulated::{CallKind, Effect, Fault};
 
 #[derive(Arbitrary, Debug)]
@@ -84,6 +85,48 @@ pub(crate) enum Call {
     Pass(u8),
     /// Gives a pattern a capacity, or takes it away.
     Configure(u8, Option<u8>),
+    /// Sets what a pattern says, or takes it away.
+    Set(u8, Setting),
+    /// Opens again; if so, the options say this of a pattern from then on.
+    ReopenWith(u8, Setting),
+    /// Copies the store and looks into the copy.
+    Backup,
+}
+
+/// What a pattern says.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    capacity: Option<u8>,
+    age: Option<u8>,
+    persistence: u8,
+}
+
+impl Setting {
+    fn said(&self) -> Said {
+        let age = self.age.map(|n| u64::from(n % 6));
+        Said {
+            capacity: self.capacity.map(|n| u64::from(n % 16)),
+            age: age.map(|n| (n > 0).then_some(n)),
+            persistence: [
+                None,
+                Some(Persistence::On),
+                Some(Persistence::Off),
+                Some(Persistence::OffEnding),
+            ][usize::from(self.persistence % 4)],
+        }
+    }
+
+    /// The same as options, which say nothing that another open would be refused for.
+    fn at_open(&self, pattern: u8, capacity: u64) -> AtOpen {
+        let mut at_open = AtOpen::from(capacity);
+        let mut said = self.said();
+        said.persistence = match said.persistence {
+            None | Some(Persistence::On) => None,
+            Some(_) => Some(Persistence::OffEnding),
+        };
+        at_open.patterns[usize::from(pattern) % PATTERNS.len()] = said;
+        at_open
+    }
 }
 
 impl Planned {
@@ -117,12 +160,14 @@ impl Planned {
 
 pub(crate) enum Step {
     Call(Operation),
-    Reopen(bool),
+    /// Whether after a close, and whether with other options.
+    Reopen(bool, Option<AtOpen>),
     Settle(bool),
 }
 
 impl Call {
-    pub(crate) fn operations(&self) -> Vec<Step> {
+    /// The steps of this call on a store with this capacity of new caches.
+    pub(crate) fn operations(&self, capacity: u64) -> Vec<Step> {
         let cache = |number: u8| usize::from(number) % CACHES.len();
         let id = |number: u8| u8::try_from(usize::from(number) % pool().len()).unwrap_or(0);
         let which = usize::from;
@@ -190,8 +235,13 @@ impl Call {
             },
             Call::Configure(pattern, n) => Operation::Configure {
                 pattern: usize::from(pattern) % PATTERNS.len(),
-                capacity: n.map(|n| u64::from(n % 16)),
+                said: Said::of_capacity(n.map(|n| u64::from(n % 16))),
             },
+            Call::Set(pattern, setting) => Operation::Configure {
+                pattern: usize::from(pattern) % PATTERNS.len(),
+                said: setting.said(),
+            },
+            Call::Backup => Operation::Backup,
             Call::Contains(c, i) => Operation::Contains {
                 cache: cache(c),
                 id: id(i),
@@ -238,7 +288,14 @@ impl Call {
             },
             Call::Compact => Operation::Compact,
             Call::Sync => Operation::Sync,
-            Call::Reopen(is_closed) => return vec![Step::Settle(false), Step::Reopen(is_closed)],
+            Call::Reopen(is_closed) => {
+                return vec![Step::Settle(false), Step::Reopen(is_closed, None)];
+            }
+            Call::ReopenWith(pattern, setting) => {
+                let at_open = setting.at_open(pattern, capacity);
+                let is_closed = pattern % 2 == 0;
+                return vec![Step::Settle(false), Step::Reopen(is_closed, Some(at_open))];
+            }
             Call::Settle(is_synced) => return vec![Step::Settle(is_synced)],
             Call::Many(c) => {
                 let ids = 0..u8::try_from(pool().len()).unwrap_or(u8::MAX);

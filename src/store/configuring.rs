@@ -34,9 +34,9 @@ impl Store {
     ///
     /// Patterns are those of [`Options::address_settings`]. Addresses that exist are changed before
     /// this returns, one after the other: its work is in proportion to how many match. A capacity
-    /// or an age that was set by a call for one address stays. Where an `id_cache_size` is not set
-    /// any more, capacities stay as they are. What shrinking forgets is told by
-    /// [`CacheStats::shrunk`].
+    /// or an age that was set by a call for one address stays. Where an `id_cache_size` or a
+    /// `max_age` is not set any more, addresses that exist keep what they have. What shrinking
+    /// forgets is told by [`CacheStats::shrunk`].
     ///
     /// Where persistence is turned off, IDs stay known until the store is closed, and nothing is
     /// known of them after that; where it is turned on, what is added from then on is stored.
@@ -280,12 +280,18 @@ impl Shared {
         aside: &SetAside<'_>,
     ) -> Result<Option<Position>> {
         let mut position = self.store_or_not(address, effective, aside)?.1;
-        if let Some((ids, _)) = effective.id_cache_size {
+        // What does not exist begins with what is said by then, whoever holds a handle meanwhile.
+        let fresh = Options::fresh(effective);
+        let is_new = !address.state.lock().is_begun;
+        let new_or = |said: Option<u64>, fresh| said.or(is_new.then_some(fresh));
+        let ids = effective.id_cache_size.map(|(ids, _)| ids);
+        if let Some(ids) = new_or(ids, fresh.capacity) {
             let (_, end) = self.set_from(address, Setting::Capacity(ids), false, aside)?;
             position = position.max(end);
         }
-        if let Some((age, _)) = effective.max_age {
-            let (_, end) = self.set_from(address, Setting::MaxAge(ticks_of(age)), false, aside)?;
+        let age = effective.max_age.map(|(age, _)| ticks_of(age));
+        if let Some(age) = new_or(age, fresh.max_age) {
+            let (_, end) = self.set_from(address, Setting::MaxAge(age), false, aside)?;
             position = position.max(end);
         }
         Ok(position)

@@ -41,6 +41,8 @@ pub struct Run {
     pub(super) script: Vec<Operation>,
     pub models: Vec<Model>,
     pub fingerprints: Vec<u64>,
+    /// The same of what a restart would leave.
+    pub kept: Vec<u64>,
     pub(super) at_time: AtTime,
     pub(super) again: Vec<Operation>,
     /// The states that were acknowledged in this life, each higher than the one before.
@@ -72,6 +74,7 @@ impl Run {
             script: Vec::new(),
             models: Vec::new(),
             fingerprints: Vec::new(),
+            kept: Vec::new(),
             at_time: AtTime::default(),
             again: Vec::new(),
             acknowledged: Vec::new(),
@@ -142,11 +145,7 @@ impl Run {
         self.acknowledged.clear();
         self.opened_at = u64::MAX;
         self.base = self.models.len() - 1;
-        for model in &mut self.models {
-            model.reopen(self.geometry.profile.settings);
-        }
-        self.fingerprints = self.models.iter().map(Model::fingerprint).collect();
-        self.at_time = AtTime::default();
+        self.look_at_models();
     }
 
     /// One short life on an empty disk, with a snapshot before every call: every image of those
@@ -268,7 +267,7 @@ impl Run {
             }
             let is_durable = matches!(
                 self.script.last(),
-                Some(Operation::Sync | Operation::Reopen { .. })
+                Some(Operation::Sync | Operation::Backup | Operation::Reopen { .. })
             );
             let mut is_partly = false;
             group -= 1;
@@ -311,6 +310,10 @@ impl Run {
         else {
             return None;
         };
+        // What is not stored waits for nothing.
+        self.models
+            .last()
+            .filter(|model| model.is_stored(*cache, *id))?;
         let is_known =
             |at: &usize| matches!(self.models[*at].state(*cache, *id), Answer::Duplicate(_));
         (0..self.models.len()).rev().take_while(is_known).last()
@@ -326,7 +329,7 @@ impl Run {
 
     /// Whether the last call recorded something that shows.
     fn has_changed(&self) -> bool {
-        matches!(self.fingerprints[..], [.., before, after] if before != after)
+        matches!(self.kept[..], [.., before, after] if before != after)
     }
 
     /// Runs one call on the store and the model; its answer, if the store goes on.
@@ -366,6 +369,7 @@ impl Run {
             agreed.and_then(|()| runner.check_space(&model))
         };
         self.fingerprints.push(model.fingerprint());
+        self.kept.push(self.kept_of(&model));
         self.models.push(model);
         agreed?;
         Ok((!is_failed).then_some(answer))

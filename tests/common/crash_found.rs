@@ -43,13 +43,20 @@ impl Run {
         {
             return Ok(at);
         }
+        if let Some(at) = legal
+            .clone()
+            .rev()
+            .find(|at| self.is_partly(*at, now, fingerprint))
+        {
+            return Ok(at);
+        }
         let all = (0..self.models.len()).rev();
         let other = all
             .into_iter()
             .find(|at| self.fingerprint_at(*at, now) == Some(fingerprint));
         let (first, last) = (*legal.start(), *legal.end());
         let models = [first, last].map(|at| {
-            let model = self.models[at].clone().at(now);
+            let model = self.models[at].opened(now);
             model.recorded_with_values().to_string()
         });
         Err(format!(
@@ -70,8 +77,9 @@ impl Run {
         let recorded = Recorded::of_opened(store);
         let (fingerprint, found) = (recorded.fingerprint(), pending(store));
         let is_it = |at: usize| {
-            self.fingerprint_at(at, now) == Some(fingerprint)
-                && self.models[at].clone().at(now).pending() == found
+            let is_state = self.fingerprint_at(at, now) == Some(fingerprint)
+                || self.is_partly(at, now, fingerprint);
+            is_state && self.models[at].opened(now).pending() == found
         };
         if legal.any(is_it) {
             return Ok(());
@@ -91,18 +99,41 @@ impl Run {
             let none = vec![None; self.models.len()];
             *known = AtTime { now, known: none };
         }
-        let look = || model.clone().at(now).recorded_with_values().fingerprint();
+        let look = || model.opened(now).recorded_with_values().fingerprint();
         Some(*known.known[at].get_or_insert_with(look))
     }
 
-    /// All models stand at the time of a store that was opened just now.
+    /// Whether this is what a crash within the call before this state may leave beside it.
+    fn is_partly(&self, at: usize, now: u64, fingerprint: u64) -> bool {
+        let model = self.models.get(at).filter(|model| model.newest() <= now);
+        model.is_some_and(|model| model.partly_as(now, fingerprint).is_some())
+    }
+
+    /// All models are as after the opening of this store, that was opened just now.
     pub(super) fn set_time(&mut self, store: &Store) {
         let now = self.clock.step_of(store);
+        let found = Recorded::of_opened(store).fingerprint();
         for model in &mut self.models {
-            *model = model.clone().at(now);
+            let partly = model.partly_as(now, found);
+            *model = partly.unwrap_or_else(|| model.opened(now));
         }
+        self.look_at_models();
+    }
+
+    /// Takes the fingerprints of all models.
+    pub(super) fn look_at_models(&mut self) {
         self.fingerprints = self.models.iter().map(Model::fingerprint).collect();
+        let kept = self.models.iter().map(|model| self.kept_of(model));
+        self.kept = kept.collect();
         self.at_time = AtTime::default();
+    }
+
+    /// The fingerprint of what a restart would leave.
+    pub(super) fn kept_of(&self, model: &Model) -> u64 {
+        match self.geometry.profile.patterns {
+            true => model.opened(model.now).fingerprint(),
+            false => model.fingerprint(),
+        }
     }
 
     /// Whether a call between these two states recorded something that shows.
@@ -113,7 +144,7 @@ impl Run {
                 call,
                 Some(Operation::Wait { .. } | Operation::Reopen { .. })
             );
-            !is_of_time && self.fingerprints[at] != self.fingerprints[at + 1]
+            !is_of_time && self.kept[at] != self.kept[at + 1]
         })
     }
 }

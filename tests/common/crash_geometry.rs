@@ -8,6 +8,7 @@ use super::generator::Generator;
 use super::media::Media;
 use super::number_from;
 use super::operation::Profile;
+use super::said::AtOpen;
 
 /// What a seed decides about the disk and the store.
 #[derive(Clone, Debug)]
@@ -34,6 +35,13 @@ impl Geometry {
         let policy = policy[[0, 0, 1, 1, 2][generator.below(5)]];
         let settings = [2, 3, 7][generator.below(3)];
         let caches = [1, 2, 6][generator.below(3)];
+        let ages = Generator::of_part(seed, 7).per_cent(35);
+        let mut of_patterns = Generator::of_part(seed, 8);
+        let patterns = of_patterns.per_cent(30) && !cfg!(idjournal_mutants);
+        let mut settings = AtOpen::from(settings);
+        if patterns && of_patterns.per_cent(40) {
+            settings = settings.generate(&mut of_patterns, ages);
+        }
         let profile = Profile {
             caches,
             drops: true,
@@ -45,8 +53,10 @@ impl Geometry {
             leases: seed % 4 == 3,
             claims: 0,
             // By itself, so that all else of a seed stays as it was.
-            prepares: Generator::of_part(seed, 4).per_cent(40),
-            ages: Generator::of_part(seed, 7).per_cent(35),
+            prepares: Generator::of_part(seed, 4).per_cent(40) && !patterns,
+            ages,
+            patterns,
+            copies: Generator::of_part(seed, 9).per_cent(20) && !cfg!(idjournal_mutants),
         };
         Geometry {
             segment_bytes,

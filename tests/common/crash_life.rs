@@ -19,14 +19,14 @@ impl Run {
     pub fn options(&mut self) -> Options {
         self.openings += 1;
         let entropy = SeededEntropy::new(self.seed ^ self.openings << 32);
-        Options::default()
-            .id_cache_size(self.geometry.profile.settings)
+        let options = Options::default()
             .segment_bytes(self.geometry.segment_bytes)
             .sync_policy(self.geometry.policy)
             .keeper(false)
             .lock_wait(Duration::ZERO)
             .clock(self.clock.clone())
-            .entropy(Arc::new(entropy))
+            .entropy(Arc::new(entropy));
+        self.geometry.profile.settings.options(options)
     }
 
     /// The same for a store that is only looked at.
@@ -37,9 +37,12 @@ impl Run {
     pub(super) fn opener(&mut self, disk: &SimulatedDisk) -> Opener {
         let mut options: Vec<Options> = (0..=OPERATIONS_MAX).map(|_| self.options()).collect();
         let disk = disk.clone();
-        Box::new(move |_| {
+        Box::new(move |_, copy| {
             let options = options.pop().expect("as many as there can be openings");
-            Store::open_on(disk.clone(), options, &mut |_| {})
+            match copy {
+                Some(copy) => Store::open_on(copy, options, &mut |_| {}),
+                None => Store::open_on(disk.clone(), options, &mut |_| {}),
+            }
         })
     }
 

@@ -35,6 +35,7 @@ mod places;
 pub mod recorded;
 pub mod rot;
 pub mod runner;
+pub mod said;
 pub mod simulated;
 mod simulated_files;
 pub mod space;

@@ -10,10 +10,13 @@
 mod applying;
 #[path = "model_prepared.rs"]
 mod prepared;
+#[path = "model_settings.rs"]
+mod settings;
 
 use super::claims::Claims;
 use super::places::Places;
 use super::recorded::{Answer, CACHES, PATTERNS, bookmark_name, bookmark_value, pool};
+use super::said::{AtOpen, Said};
 use super::time::BEGIN;
 use applying::apply;
 
@@ -39,6 +42,8 @@ enum Change {
         name: u8,
         value: u8,
     },
+    /// One that was not stored, after a restart.
+    Gone,
 }
 
 #[derive(Clone, Debug)]
@@ -48,15 +53,20 @@ struct OpenTransaction {
     changes: Vec<Change>,
     claims: Vec<((usize, u8), u64)>,
     is_rejected: bool,
+    /// The caches of which no change is in its record.
+    unstored: Vec<usize>,
 }
 
 /// The model of a store.
 #[derive(Clone, Debug)]
 pub struct Model {
-    settings: u64,
-    /// The capacity that each of [`PATTERNS`] was given.
-    pub(super) patterns: [Option<u64>; PATTERNS.len()],
-    pub(super) now: u64,
+    at_open: AtOpen,
+    /// What calls have set for each of [`PATTERNS`].
+    pub(super) patterns: [Said; PATTERNS.len()],
+    /// The caches that the last call has given other settings, in the order in which it came to
+    /// them, as they were before.
+    before: Vec<(usize, Places)>,
+    pub now: u64,
     pub(super) caches: Vec<Places>,
     pub(super) claims: Claims,
     transactions: Vec<OpenTransaction>,
@@ -64,52 +74,21 @@ pub struct Model {
 }
 
 impl Model {
-    /// A new store in which new caches have this capacity.
-    pub fn new(settings: u64) -> Model {
-        let model = Model {
-            settings,
-            patterns: [None; PATTERNS.len()],
+    /// A new store that was opened with these options.
+    pub fn new(at_open: impl Into<AtOpen>) -> Model {
+        let at_open = at_open.into();
+        let mut model = Model {
+            at_open,
+            patterns: [Said::default(); PATTERNS.len()],
+            before: Vec::new(),
             now: BEGIN,
-            caches: CACHES.iter().map(|_| Places::new(settings)).collect(),
+            caches: CACHES.iter().map(|_| Places::new(0)).collect(),
             claims: Claims::default(),
             transactions: Vec::new(),
             kept: prepared::Kept::default(),
         };
+        model.reopen(at_open);
         model.at(BEGIN)
-    }
-
-    /// Open it again: what was only claimed is gone, unless it is prepared, and the capacity from
-    /// settings may be another.
-    pub fn reopen(&mut self, settings: u64) {
-        self.claim_again();
-        self.transactions.clear();
-        self.settings = settings;
-        self.apply_settings();
-    }
-
-    /// Gives each cache whose capacity came from settings what they say.
-    fn apply_settings(&mut self) {
-        for cache in 0..self.caches.len() {
-            let settings = self.capacity_from_settings(cache);
-            let places = &mut self.caches[cache];
-            if !places.is_set_by_call && places.capacity != settings {
-                places.resize(settings);
-            }
-        }
-    }
-
-    /// The most specific pattern decides, and without one the options.
-    fn capacity_from_settings(&self, cache: usize) -> u64 {
-        let patterns = PATTERNS.iter().zip(self.patterns);
-        let mut set = patterns.filter(|((_, caches), _)| caches.contains(&cache));
-        let set = set.find_map(|(_, capacity)| capacity);
-        set.unwrap_or(self.settings)
-    }
-
-    pub fn configure(&mut self, pattern: usize, capacity: Option<u64>) -> Answer {
-        self.patterns[pattern] = capacity;
-        self.apply_settings();
-        Answer::Done
     }
 
     pub fn add(&mut self, cache: usize, id: u8) -> Answer {
@@ -180,6 +159,7 @@ impl Model {
             changes,
             claims,
             is_rejected: false,
+            unstored: Vec::new(),
         };
         self.transactions.push(transaction);
         Answer::Done
@@ -227,6 +207,7 @@ impl Model {
             Change::Bookmark { name, value } => {
                 9 + bookmark_name(*name).len() + bookmark_value(*value).len()
             }
+            Change::Gone => 0,
         });
         bytes.sum()
     }
@@ -313,40 +294,6 @@ impl Model {
         let ended = self.length(cache);
         self.caches[cache].forget_all();
         Answer::Count(ended)
-    }
-
-    /// Ends both caches of the address; the next record there begins anew.
-    pub fn drop_address(&mut self, address: usize) -> Answer {
-        let mut was_there = false;
-        let settings = self.capacity_from_settings(2 * address);
-        for cache in &mut self.caches[2 * address..2 * address + 2] {
-            was_there |= cache.is_recorded;
-            cache.forget_all();
-            cache.is_recorded = false;
-            cache.is_set_by_call = false;
-            cache.capacity = settings;
-            (cache.max_age, cache.is_age_set_by_call) = (None, false);
-        }
-        Answer::Truth(was_there)
-    }
-
-    pub fn set_capacity(&mut self, cache: usize, capacity: u64) -> Answer {
-        let places = &mut self.caches[cache];
-        places.resize(capacity);
-        places.is_recorded = true;
-        places.is_set_by_call = true;
-        Answer::Done
-    }
-
-    /// From so many steps of time on the IDs of the cache are as if they were gone.
-    pub fn set_max_age(&mut self, cache: usize, age: Option<u64>) -> Answer {
-        let places = &mut self.caches[cache];
-        if (places.max_age, places.is_age_set_by_call) != (age, true) {
-            places.set_max_age(age);
-            places.is_recorded = true;
-            places.is_age_set_by_call = true;
-        }
-        Answer::Done
     }
 
     pub fn renew(&mut self, cache: usize, id: u8) -> Answer {

@@ -37,7 +37,7 @@ pub(super) fn apply(
                     caches[cache].blank(ordinal);
                 }
             }
-            Change::Bookmark { .. } => {}
+            Change::Bookmark { .. } | Change::Gone => {}
         }
         ordinals.push(taken);
     }

@@ -43,6 +43,9 @@ impl Model {
                 *only_taken = true;
             }
         }
+        let unstored = self.caches.iter().enumerate();
+        let unstored = unstored.filter(|(_, places)| places.is_memory_only);
+        transaction.unstored = unstored.map(|(cache, _)| cache).collect();
         self.kept.in_doubt.push((id, transaction));
         Answer::Done
     }
@@ -78,6 +81,7 @@ impl Model {
     pub(super) fn claim_again(&mut self) {
         self.claims = Claims::default();
         for (_, transaction) in &mut self.kept.in_doubt {
+            transaction.lose_unstored();
             for (key, token) in &mut transaction.claims {
                 *token = self.claims.take(*key, transaction.owner, None);
             }
@@ -87,6 +91,15 @@ impl Model {
     /// Whether anything is taken, or may be about to be.
     pub fn has_claims(&self) -> bool {
         !(self.claims.is_empty() && self.transactions.is_empty() && self.kept.in_doubt.is_empty())
+    }
+
+    /// Whether a prepared transaction names this cache.
+    pub(super) fn is_in_doubt(&self, cache: usize) -> bool {
+        let mut in_doubt = self.kept.in_doubt.iter();
+        in_doubt.any(|(_, transaction)| {
+            let mut changes = transaction.changes.iter();
+            changes.any(|change| change.cache() == Some(cache))
+        })
     }
 
     /// What is pending after a restart, and not known as well: cache, ID and owner.
@@ -115,6 +128,34 @@ impl Model {
             in_doubt: in_doubt
                 .map(|(id, transaction)| (xid(*id), transaction.owner))
                 .collect(),
+        }
+    }
+}
+
+impl OpenTransaction {
+    /// What is not in its record is gone with a restart.
+    fn lose_unstored(&mut self) {
+        let unstored = std::mem::take(&mut self.unstored);
+        self.claims
+            .retain(|((cache, _), _)| !unstored.contains(cache));
+        for change in &mut self.changes {
+            if change
+                .cache()
+                .is_some_and(|cache| unstored.contains(&cache))
+            {
+                *change = Change::Gone;
+            }
+        }
+    }
+}
+
+impl Change {
+    fn cache(&self) -> Option<usize> {
+        match self {
+            Change::Add { cache, .. }
+            | Change::Remove { cache, .. }
+            | Change::RemoveOwn { cache, .. } => Some(*cache),
+            Change::Bookmark { .. } | Change::Gone => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::model::Model;
 use super::places::Places;
-use super::recorded::{Answer, CACHES, InForce, PATTERNS, Recorded, pool, value_of};
+use super::recorded::{Answer, CACHES, Copied, InForce, PATTERNS, Recorded, pool, value_of};
 use super::time::{CountingClock, UNITS_PER_STEP};
 
 impl Model {
@@ -27,7 +27,7 @@ impl Model {
         newest.unwrap_or(0)
     }
 
-    fn set_now(&mut self, now: u64) {
+    pub(super) fn set_now(&mut self, now: u64) {
         self.now = now;
         self.caches.iter_mut().for_each(|places| places.now = now);
     }
@@ -35,6 +35,19 @@ impl Model {
     /// Whether time makes a difference.
     pub fn has_ages(&self) -> bool {
         self.caches.iter().any(|places| places.max_age.is_some())
+    }
+
+    /// What differs from an opened copy of the store, if anything.
+    pub fn agree_with_copy(&self, copy: &Copied) -> Result<(), String> {
+        let model = self.opened(copy.now);
+        let (recorded, pending) = (model.recorded_with_values(), model.pending());
+        if (&recorded, &pending) == (&copy.recorded, &copy.pending) {
+            return Ok(());
+        }
+        Err(format!(
+            "the copy holds, pending {:?},\n{}  the model, pending {pending:?},\n{recorded}",
+            copy.pending, copy.recorded
+        ))
     }
 
     /// The whole recorded state: capacity, and each ID with the adds it has left, oldest first.
@@ -71,12 +84,14 @@ impl Model {
                     is_by_call: places.is_set_by_call,
                     age: places.max_age.map(CountingClock::age),
                     is_age_by_call: places.is_age_set_by_call,
+                    is_stored: !places.is_memory_only,
                 },
                 live.collect(),
             )
         });
         let patterns = PATTERNS.iter().zip(self.patterns);
-        let set = patterns.filter_map(|((text, _), set)| Some((text.to_vec(), set?)));
+        let set = patterns.map(|((text, _), said)| (text.to_vec(), said.settings()));
+        let set = set.filter(|(_, settings)| !settings.is_empty());
         Recorded::new(caches, set, self.beside())
     }
 }

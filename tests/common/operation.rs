@@ -4,6 +4,7 @@ use super::claims::ClaimCall;
 use super::generator::Generator;
 use super::model::Model;
 use super::recorded::{Answer, CACHES, PATTERNS, VALUES, XIDS, pool};
+use super::said::{AtOpen, Said};
 
 /// A call; `which` numbers are taken modulo what is open, and a call without a target does nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,10 +83,10 @@ pub enum Operation {
         cache: usize,
         capacity: u64,
     },
-    /// Gives a pattern this capacity, or takes it away.
+    /// Sets what a pattern says, or takes it away.
     Configure {
         pattern: usize,
-        capacity: Option<u64>,
+        said: Said,
     },
     Contains {
         cache: usize,
@@ -123,8 +124,10 @@ pub enum Operation {
     /// Ends all handles, after a `close` or without, and opens again.
     Reopen {
         is_closed: bool,
-        settings: u64,
+        settings: AtOpen,
     },
+    /// Copies the store and looks into the copy.
+    Backup,
 }
 
 /// What a script is made of.
@@ -132,8 +135,8 @@ pub enum Operation {
 pub struct Profile {
     pub caches: usize,
     pub ids: usize,
-    /// The capacity of new caches; reopening changes it if `changes_settings`.
-    pub settings: u64,
+    /// What the options say; reopening changes it if `changes_settings`.
+    pub settings: AtOpen,
     pub changes_settings: bool,
     pub reopens: bool,
     pub drops: bool,
@@ -147,6 +150,10 @@ pub struct Profile {
     pub prepares: bool,
     /// Whether there are ages, renewals, values and a clock that jumps.
     pub ages: bool,
+    /// Whether patterns say more than capacities, those of the options too.
+    pub patterns: bool,
+    /// Whether the store is copied.
+    pub copies: bool,
 }
 
 impl Operation {
@@ -154,6 +161,15 @@ impl Operation {
     pub fn generate(generator: &mut Generator, profile: &Profile) -> Operation {
         if profile.ages && generator.per_cent(25) {
             return Operation::of_age(generator, profile);
+        }
+        if profile.patterns && generator.per_cent(7) {
+            return Operation::Configure {
+                pattern: generator.below(PATTERNS.len()),
+                said: Said::generate(generator, profile.ages, false),
+            };
+        }
+        if profile.copies && generator.per_cent(2) {
+            return Operation::Backup;
         }
         let cache = generator.below(profile.caches);
         let id = generator.below(profile.ids.min(pool().len())) as u8;
@@ -199,18 +215,20 @@ impl Operation {
             },
             905..912 if profile.configures => Operation::Configure {
                 pattern: generator.below(PATTERNS.len()),
-                capacity: generator.per_cent(75).then(|| generator.below(8) as u64),
+                said: Said::of_capacity(generator.per_cent(75).then(|| generator.below(8) as u64)),
             },
             905..930 => Operation::Contains { cache, id },
             930..955 => Operation::State { cache, id },
             955..960 => Operation::Compact,
             960..980 => Operation::Sync,
             _ if profile.reopens => {
-                let settings = if profile.changes_settings && generator.per_cent(20) {
-                    generator.below(8) as u64
-                } else {
-                    profile.settings
-                };
+                let mut settings = profile.settings;
+                if profile.changes_settings && generator.per_cent(20) {
+                    settings.capacity = generator.below(8) as u64;
+                }
+                if profile.changes_settings && profile.patterns && generator.per_cent(50) {
+                    settings = settings.generate(generator, profile.ages);
+                }
                 Operation::Reopen {
                     is_closed: generator.per_cent(50),
                     settings,
@@ -260,6 +278,7 @@ impl Operation {
 
     /// What the model answers.
     pub fn run_on(&self, model: &mut Model) -> Answer {
+        model.begin_call();
         let (claims, open) = (model.reservations(), model.transactions());
         match *self {
             Operation::Add { cache, id } | Operation::Submit { cache, id } => model.add(cache, id),
@@ -292,7 +311,7 @@ impl Operation {
             Operation::Clear { cache } => model.clear(cache),
             Operation::Drop { address } => model.drop_address(address),
             Operation::SetCapacity { cache, capacity } => model.set_capacity(cache, capacity),
-            Operation::Configure { pattern, capacity } => model.configure(pattern, capacity),
+            Operation::Configure { pattern, said } => model.configure(pattern, said),
             Operation::Contains { cache, id } => model.contains(cache, id),
             Operation::State { cache, id } => model.state(cache, id),
             Operation::Claim(call) => call.run_on(model),
@@ -335,8 +354,17 @@ impl Operation {
             }
         }
         if let (Operation::Reopen { settings, .. }, Answer::Reopened(now)) = (self, from_store) {
-            *model = model.clone().at(*now);
-            model.reopen(*settings);
+            model.reopen_at(settings, *now);
+            model.begin_call();
+            return Ok(());
+        }
+        if let Answer::Copied(copy) = from_store {
+            return model.agree_with_copy(copy);
+        }
+        if let (Operation::Configure { pattern, said }, Answer::Refused) = (self, from_store)
+            && model.may_refuse(*pattern, *said)
+        {
+            model.begin_call();
             return Ok(());
         }
         let from_model = self.run_on(model);

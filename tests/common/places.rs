@@ -11,6 +11,8 @@ pub struct Places {
     /// From how many steps of time on an ID is as if it were gone.
     pub max_age: Option<u64>,
     pub is_age_set_by_call: bool,
+    /// Whether what happens here is not written to the journal.
+    pub is_memory_only: bool,
     pub now: u64,
     floor: u64,
     places: Vec<Place>,
@@ -20,6 +22,7 @@ pub struct Places {
 struct Place {
     ordinal: u64,
     time: u64,
+    is_stored: bool,
     /// An ID with its value; none is a hole.
     kept: Option<(u8, u8)>,
 }
@@ -33,6 +36,7 @@ impl Places {
             last: 0,
             max_age: None,
             is_age_set_by_call: false,
+            is_memory_only: false,
             now: 0,
             floor: 1,
             places: Vec::new(),
@@ -48,9 +52,10 @@ impl Places {
         places.filter_map(|place| place.kept.map(|(id, value)| (place.ordinal, id, value)))
     }
 
-    /// The time of the newest add that has not been removed or pushed out since.
+    /// The time of the newest stored add that has not been removed or pushed out since.
     pub fn newest(&self) -> u64 {
-        let places = self.places.iter().filter(|place| place.kept.is_some());
+        let places = self.places.iter();
+        let places = places.filter(|place| place.is_stored && place.kept.is_some());
         places.map(|place| place.time).max().unwrap_or(0)
     }
 
@@ -81,6 +86,7 @@ impl Places {
         self.places.push(Place {
             ordinal: self.last,
             time: self.now,
+            is_stored: !self.is_memory_only,
             kept: Some((id, value)),
         });
         self.forget();
@@ -128,6 +134,27 @@ impl Places {
     pub fn set_max_age(&mut self, age: Option<u64>) {
         self.pass_over();
         self.max_age = age;
+    }
+
+    /// What is added from now on is stored or not; what was not stored is not stored later, and
+    /// what was is no longer.
+    pub fn turn(&mut self, is_stored: bool) {
+        self.is_memory_only = !is_stored;
+        for place in self.places.iter_mut().filter(|_| !is_stored) {
+            place.is_stored = false;
+        }
+    }
+
+    /// Whether an ID is known by a place that is stored.
+    pub fn is_stored(&self, id: u8) -> bool {
+        let ordinal = self.ordinal(id);
+        let mut places = self.places.iter();
+        places.any(|place| Some(place.ordinal) == ordinal && place.is_stored)
+    }
+
+    /// A restart leaves what is stored.
+    pub fn forget_unstored(&mut self) {
+        self.places.retain(|place| place.is_stored);
     }
 
     pub fn forget_all(&mut self) {

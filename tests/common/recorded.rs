@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use idjournal::{Cache, Namespace, Origin, State, Store};
+use idjournal::{AddressSettings, Cache, Namespace, Origin, State, Store};
 
 use super::generator::mix;
 
@@ -84,7 +84,19 @@ pub enum Answer {
     NoSpace,
     /// Over a limit; nothing was done.
     TooLarge,
+    /// Stored IDs would have ended, and nobody said that they may; nothing was done.
+    Refused,
+    /// There is a copy, in which this was found.
+    Copied(Box<Copied>),
     Failed(String),
+}
+
+/// An opened copy of a store: at which step of time it stands, and what is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copied {
+    pub now: u64,
+    pub recorded: Recorded,
+    pub pending: Vec<(usize, u8, u64)>,
 }
 
 /// What sets the parts of a fingerprint apart.
@@ -99,15 +111,16 @@ pub struct InForce {
     pub is_by_call: bool,
     pub age: Option<Duration>,
     pub is_age_by_call: bool,
+    pub is_stored: bool,
 }
 
 /// Its name, what holds for it, and its IDs with the adds they have left and their values.
 type RecordedCache = ((Vec<u8>, Namespace), InForce, Vec<(Vec<u8>, u64, Vec<u8>)>);
 
 /// A recorded state that stores and models can be compared by: every cache that exists, and every
-/// pattern that was set, with its capacity.
+/// pattern that was set, with what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded(Vec<RecordedCache>, Vec<(Vec<u8>, u64)>, Beside);
+pub struct Recorded(Vec<RecordedCache>, Vec<(Vec<u8>, AddressSettings)>, Beside);
 
 /// What is recorded beside IDs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -153,13 +166,13 @@ pub fn pending(store: &Store) -> Vec<(usize, u8, u64)> {
 impl Recorded {
     pub fn new(
         caches: impl Iterator<Item = RecordedCache>,
-        patterns: impl Iterator<Item = (Vec<u8>, u64)>,
+        patterns: impl Iterator<Item = (Vec<u8>, AddressSettings)>,
         beside: Beside,
     ) -> Recorded {
         let mut caches: Vec<_> = caches.collect();
         caches.sort_by(|one, other| one.0.cmp(&other.0));
         let mut patterns: Vec<_> = patterns.collect();
-        patterns.sort_unstable();
+        patterns.sort_by(|one, other| one.0.cmp(&other.0));
         Recorded(caches, patterns, beside)
     }
 
@@ -183,6 +196,7 @@ impl Recorded {
                 is_by_call: false,
                 age: None,
                 is_age_by_call: false,
+                is_stored: false,
             };
             let live = match store.cache_in(info.namespace, &address) {
                 Ok(cache) => {
@@ -190,6 +204,7 @@ impl Recorded {
                     in_force.is_by_call = stats.capacity_origin == Origin::Call;
                     in_force.age = cache.max_age();
                     in_force.is_age_by_call = stats.max_age_origin == Origin::Call;
+                    in_force.is_stored = stats.is_stored;
                     let ids = cache.ids();
                     ids.map(|id| seen(&cache, id, has_values)).collect()
                 }
@@ -198,8 +213,7 @@ impl Recorded {
             ((address, info.namespace), in_force, live)
         });
         let patterns = store.configured().into_iter();
-        let patterns = patterns
-            .map(|(text, settings)| (text.0.to_vec(), settings.id_cache_size.unwrap_or(u64::MAX)));
+        let patterns = patterns.map(|(text, settings)| (text.0.to_vec(), settings));
         Recorded::new(caches, patterns, Beside::of_store(store))
     }
 
@@ -216,13 +230,19 @@ impl Recorded {
             hash = hash_bytes(mix(hash ^ *namespace as u64), address);
             let age = in_force.age.map_or(0, |age| age.as_secs());
             let by_call = u64::from(in_force.is_by_call) | u64::from(in_force.is_age_by_call) << 1;
+            let by_call = by_call | u64::from(in_force.is_stored) << 2;
             hash = mix(mix(mix(hash ^ in_force.capacity) ^ age) ^ by_call) ^ ids.len() as u64;
             for (id, adds_left, value) in ids {
                 hash = mix(hash_bytes(hash_bytes(hash, id), value) ^ adds_left);
             }
         }
-        for (text, capacity) in &self.1 {
-            hash = mix(hash_bytes(hash, text) ^ capacity);
+        for (text, settings) in &self.1 {
+            // Each apart from what leaves it unset.
+            let capacity = settings.id_cache_size.map_or(u64::MAX, mix);
+            let age = settings.max_age.map_or(1, |age| age.as_secs() << 1);
+            let persistence = settings.persistence.map_or(0, |is_on| 1 + u64::from(is_on));
+            let persistence = persistence | u64::from(settings.end_stored_ids) << 2;
+            hash = mix(mix(hash_bytes(hash, text) ^ capacity) ^ age << 3 ^ persistence);
         }
         let Beside {
             bookmarks,
@@ -275,6 +295,9 @@ impl fmt::Display for Recorded {
                 in_force.age,
                 origin(in_force.is_age_by_call),
             )?;
+            if !in_force.is_stored {
+                write!(formatter, " not stored")?;
+            }
             for (id, adds_left, value) in ids {
                 write!(formatter, " {}({adds_left}", name_of(id))?;
                 match value[..] {
@@ -284,8 +307,8 @@ impl fmt::Display for Recorded {
             }
             writeln!(formatter)?;
         }
-        for (text, capacity) in &self.1 {
-            writeln!(formatter, "    {} is {capacity}", text.escape_ascii())?;
+        for (text, settings) in &self.1 {
+            writeln!(formatter, "    {} is {settings:?}", text.escape_ascii())?;
         }
         for (name, value) in &self.2.bookmarks {
             let (name, value) = (name.escape_ascii(), value.escape_ascii());

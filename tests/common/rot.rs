@@ -196,7 +196,7 @@ impl Run {
                 let is_named = match &error {
                     Error::Io { .. } => is_unreadable,
                     // Settings were recorded at this open, and upkeep read for them.
-                    Error::Poisoned { .. } => is_unreadable,
+                    Error::Poisoned { .. } | Error::OutcomeUnknown { .. } => is_unreadable,
                     Error::Damaged { .. } | Error::NewerFormat { .. } => true,
                     Error::NotAStore { .. } => true,
                     _ => false,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idjournal::{
-    AddressSettings, Cache, Confirmed, Error, OnDuplicate, Outcome, Owner, Receipt, Reservation,
+    Cache, Confirmed, Error, MemoryStorage, OnDuplicate, Outcome, Owner, Receipt, Reservation,
     Reserve, Resolved, Result, Seen, State, Store, Transaction,
 };
 
@@ -13,16 +13,19 @@ use super::CountingClock;
 use super::model::Model;
 use super::operation::Operation;
 use super::recorded::{
-    Answer, CACHES, PATTERNS, bookmark_name, bookmark_value, pool, value_of, xid,
+    Answer, CACHES, Copied, PATTERNS, Recorded, bookmark_name, bookmark_value, pending, pool,
+    value_of, xid,
 };
+use super::said::AtOpen;
 
 type Waiter = Box<dyn FnOnce(bool) -> Result<()> + Send>;
-/// Opens the store again, with this capacity for new caches.
-pub type Opener = Box<dyn FnMut(u64) -> Result<Store>>;
+/// Opens the store again, or a copy of it, with these options.
+pub type Opener = Box<dyn FnMut(&AtOpen, Option<MemoryStorage>) -> Result<Store>>;
 
 /// A caller of a store.
 pub struct Runner {
     opener: Opener,
+    at_open: AtOpen,
     /// That of the store.
     pub(super) clock: Arc<CountingClock>,
     store: Option<Store>,
@@ -34,12 +37,18 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Opens a store, whose clock this is; `opener` is given the capacity of new caches.
-    pub fn open(mut opener: Opener, clock: Arc<CountingClock>, settings: u64) -> Result<Runner> {
-        let store = opener(settings)?;
+    /// Opens a store, whose clock this is, with these options.
+    pub fn open(
+        mut opener: Opener,
+        clock: Arc<CountingClock>,
+        at_open: impl Into<AtOpen>,
+    ) -> Result<Runner> {
+        let at_open = at_open.into();
+        let store = opener(&at_open, None)?;
         let caches = handles(&store)?;
         Ok(Runner {
             opener,
+            at_open,
             clock,
             store: Some(store),
             caches,
@@ -219,12 +228,9 @@ impl Runner {
                 let receipt = self.caches[cache].set_capacity(capacity);
                 self.hold(receipt, |()| Answer::Done)
             }
-            Operation::Configure { pattern, capacity } => {
-                let settings = capacity.map(|ids| AddressSettings::default().id_cache_size(ids));
+            Operation::Configure { pattern, said } => {
                 let (pattern, _) = PATTERNS[pattern];
-                let receipt = self
-                    .store()
-                    .configure(pattern, settings.unwrap_or_default());
+                let receipt = self.store().configure(pattern, said.settings());
                 self.hold(receipt, |()| Answer::Done)
             }
             Operation::Contains { cache, id } => {
@@ -237,6 +243,7 @@ impl Runner {
             },
             Operation::Claim(call) => call.run(self),
             Operation::Compact => of_result(self.store().compact().map(|()| Answer::Done)),
+            Operation::Backup => of_result(self.back_up()),
             Operation::Sync => of_result(self.store().sync().wait().map(|()| Answer::Done)),
             Operation::Reopen {
                 is_closed,
@@ -266,7 +273,20 @@ impl Runner {
         }
     }
 
-    fn reopen(&mut self, is_closed: bool, settings: u64) -> Answer {
+    fn back_up(&mut self) -> Result<Answer> {
+        let copy = MemoryStorage::new();
+        self.store().backup_on(copy.clone())?;
+        let copy = (self.opener)(&self.at_open, Some(copy))?;
+        let copied = Copied {
+            now: self.clock.step_of(&copy),
+            recorded: Recorded::of_opened(&copy),
+            pending: pending(&copy),
+        };
+        Ok(Answer::Copied(Box::new(copied)))
+    }
+
+    fn reopen(&mut self, is_closed: bool, settings: AtOpen) -> Answer {
+        self.at_open = settings;
         if is_closed {
             if let Err(error) = self.close() {
                 return failed(&error);
@@ -274,7 +294,7 @@ impl Runner {
         } else {
             self.abandon();
         }
-        match (self.opener)(settings).and_then(|store| Ok((handles(&store)?, store))) {
+        match (self.opener)(&settings, None).and_then(|store| Ok((handles(&store)?, store))) {
             Ok((caches, store)) => {
                 self.caches = caches;
                 let now = self.clock.step_of(&store);
@@ -343,6 +363,9 @@ fn failed(error: &Error) -> Answer {
         Error::Limit { .. } => Answer::TooLarge,
         Error::TransactionExists { .. } => Answer::Exists,
         Error::NoSpace { .. } => Answer::NoSpace,
+        Error::Options {
+            option: "pattern", ..
+        } => Answer::Refused,
         other => Answer::Failed(chain(other)),
     }
 }

@@ -121,8 +121,11 @@ impl Model {
             .retain(|place| age == 0 || place.time + age > now);
     }
 
-    /// Gives the address what settings say.
+    /// Gives the address what settings say; one that does not exist has nothing else.
     pub(super) fn apply(&mut self) {
+        if !self.is_begun {
+            (self.capacity, self.age) = (ID_CACHE_SIZE, 0);
+        }
         if let (Some(capacity), false) = (
             self.pattern.capacity.or(self.options.capacity),
             self.capacity_by_call,

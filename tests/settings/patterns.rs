@@ -239,3 +239,23 @@ fn a_drop_gives_the_next_incarnation_what_settings_say() {
     assert!(store.drop_cache("a.b").wait().unwrap());
     assert_eq!(capacity(&store, "a.b"), (9, Origin::PatternByOptions));
 }
+
+#[test]
+fn an_address_that_does_not_exist_begins_with_what_is_said_then_whoever_holds_a_handle() {
+    let age = Duration::from_secs(100);
+    let begun = |is_held: bool| {
+        let store = open(&MemoryStorage::new(), plain());
+        let handle = is_held.then(|| cache(&store, "a"));
+        let settings = ids(3).max_age(age);
+        store.configure("a", settings).wait().unwrap();
+        if let Some(handle) = &handle {
+            assert_eq!((handle.capacity(), handle.max_age()), (3, Some(age)));
+        }
+        store.configure("a", none()).wait().unwrap();
+        add(&store, "a", 0..1);
+        let cached = cache(&store, "a");
+        (cached.capacity(), cached.max_age())
+    };
+    assert_eq!(begun(false), (ID_CACHE_SIZE, None));
+    assert_eq!(begun(true), (ID_CACHE_SIZE, None));
+}

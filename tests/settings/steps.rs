@@ -302,13 +302,8 @@ impl Run {
         let claimed_bytes = self.store().stats().claimed_bytes;
         assert!(has_claims || claimed_bytes == 0, "{}", told());
         let stats = cache(self.store(), "a").stats();
-        if !self.model.is_begun {
-            // Whether somebody holds a handle decides what an address has that does not exist.
-            self.model.capacity = stats.capacity;
-            self.model.age = ticks(stats.max_age);
-        }
-        let told = || format!("seed {seed}, {:#?}\n{steps:?}", self.model);
         assert_eq!(stats.capacity, self.model.capacity, "{}", told());
+        assert_eq!(ticks(stats.max_age), self.model.age, "{}", told());
         let said = self.model.options;
         let seen = open(&killed(&self.storage), options(said, &self.clock));
         let mut after = self.model.clone();
