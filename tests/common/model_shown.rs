@@ -55,7 +55,7 @@ impl Model {
         self.shown(false)
     }
 
-    /// The same with values.
+    /// The same with values and times: a renewal may change nothing else.
     pub fn recorded_with_values(&self) -> Recorded {
         self.shown(true)
     }
@@ -73,6 +73,7 @@ impl Model {
                 (
                     pool()[usize::from(id)].clone(),
                     places.adds_left(ordinal),
+                    has_values.then(|| places.time(ordinal)),
                     value,
                 )
             });

@@ -165,4 +165,11 @@ impl Places {
     pub fn live(&self) -> impl Iterator<Item = (u64, u8, u8)> {
         self.known()
     }
+
+    /// When the add was made that has this ordinal.
+    pub fn time(&self, ordinal: u64) -> u64 {
+        let mut places = self.places.iter();
+        let place = places.find(|place| place.ordinal == ordinal);
+        place.map_or(0, |place| place.time)
+    }
 }

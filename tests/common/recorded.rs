@@ -8,6 +8,7 @@ use std::time::Duration;
 use idjournal::{AddressSettings, Cache, Namespace, Origin, State, Store};
 
 use super::generator::mix;
+use super::time::step_at;
 
 /// The caches that tests use: three addresses in two namespaces.
 pub const CACHES: [(Namespace, &[u8]); 6] = [
@@ -114,8 +115,11 @@ pub struct InForce {
     pub is_stored: bool,
 }
 
-/// Its name, what holds for it, and its IDs with the adds they have left and their values.
-type RecordedCache = ((Vec<u8>, Namespace), InForce, Vec<(Vec<u8>, u64, Vec<u8>)>);
+/// An ID, with the adds that it has left, the step of its time, if that is looked at, and its
+/// value. A renewal of the newest ID changes its time only.
+type RecordedId = (Vec<u8>, u64, Option<u64>, Vec<u8>);
+/// Its name, what holds for it, and its IDs.
+type RecordedCache = ((Vec<u8>, Namespace), InForce, Vec<RecordedId>);
 
 /// A recorded state that stores and models can be compared by: every cache that exists, and every
 /// pattern that was set, with what it says.
@@ -208,7 +212,7 @@ impl Recorded {
                     let ids = cache.ids();
                     ids.map(|id| seen(&cache, id, has_values)).collect()
                 }
-                Err(error) => vec![(error.to_string().into_bytes(), 0, Vec::new())],
+                Err(error) => vec![(error.to_string().into_bytes(), 0, None, Vec::new())],
             };
             ((address, info.namespace), in_force, live)
         });
@@ -232,8 +236,9 @@ impl Recorded {
             let by_call = u64::from(in_force.is_by_call) | u64::from(in_force.is_age_by_call) << 1;
             let by_call = by_call | u64::from(in_force.is_stored) << 2;
             hash = mix(mix(mix(hash ^ in_force.capacity) ^ age) ^ by_call) ^ ids.len() as u64;
-            for (id, adds_left, value) in ids {
-                hash = mix(hash_bytes(hash_bytes(hash, id), value) ^ adds_left);
+            for (id, adds_left, time, value) in ids {
+                let time = time.unwrap_or(0) << 32;
+                hash = mix(hash_bytes(hash_bytes(hash, id), value) ^ adds_left ^ time);
             }
         }
         for (text, settings) in &self.1 {
@@ -259,10 +264,10 @@ impl Recorded {
     }
 }
 
-fn seen(cache: &Cache, id: Vec<u8>, has_values: bool) -> (Vec<u8>, u64, Vec<u8>) {
-    let adds_left = match cache.state(&id) {
-        State::Known(seen) | State::Unsynced(seen) => seen.adds_left,
-        State::Absent | State::Pending(_) => u64::MAX,
+fn seen(cache: &Cache, id: Vec<u8>, has_values: bool) -> RecordedId {
+    let (adds_left, time) = match cache.state(&id) {
+        State::Known(seen) | State::Unsynced(seen) => (seen.adds_left, step_at(seen.time)),
+        State::Absent | State::Pending(_) => (u64::MAX, 0),
     };
     let mut value = Vec::new();
     if has_values {
@@ -271,7 +276,7 @@ fn seen(cache: &Cache, id: Vec<u8>, has_values: bool) -> (Vec<u8>, u64, Vec<u8>)
             other => value = format!("{other:?}").into_bytes(),
         }
     }
-    (id, adds_left, value)
+    (id, adds_left, has_values.then_some(time), value)
 }
 
 /// The value that tests keep by this number; 0 is none.
@@ -298,8 +303,11 @@ impl fmt::Display for Recorded {
             if !in_force.is_stored {
                 write!(formatter, " not stored")?;
             }
-            for (id, adds_left, value) in ids {
+            for (id, adds_left, time, value) in ids {
                 write!(formatter, " {}({adds_left}", name_of(id))?;
+                if let Some(time) = time {
+                    write!(formatter, " at {time}")?;
+                }
                 match value[..] {
                     [] => write!(formatter, ")")?,
                     _ => write!(formatter, " {})", value.len())?,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use idjournal::{Clock, Options, Store};
+use idjournal::{Clock, Options, Store, Ticks};
 
 const STEP_MILLISECONDS: u64 = 10_000_000_000;
 /// The step at which tests begin.
@@ -14,6 +14,11 @@ pub const BEGIN: u64 = 170;
 /// What leases are counted in: longer than all that the clock goes on by itself.
 const UNIT_MILLISECONDS: u64 = 1_000_000;
 pub const UNITS_PER_STEP: u64 = STEP_MILLISECONDS / UNIT_MILLISECONDS;
+
+/// The step of a time of a store.
+pub fn step_at(time: Ticks) -> u64 {
+    time.0 * Ticks::MILLISECONDS / STEP_MILLISECONDS
+}
 
 /// See the head of this file.
 pub struct CountingClock {
