@@ -268,6 +268,10 @@ mod loom_tests;
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
+    use std::sync::mpsc::{Receiver, channel};
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
     use crate::ids::SegmentNumber;
 
@@ -311,50 +315,40 @@ mod tests {
     }
 
     /// Syncs whose ends are given, the first when it is let go; each covers no more than its end.
-    struct InTurn {
-        gate: std::sync::mpsc::Receiver<()>,
-        ends: Vec<u64>,
-    }
+    struct InTurn(std::sync::Mutex<(Receiver<()>, Vec<u64>)>);
 
-    struct Shared(std::sync::Mutex<InTurn>);
-
-    impl SyncAll for Shared {
+    impl SyncAll for InTurn {
         fn sync_all(&self) -> Result<Position> {
             let mut turn = self.0.lock().unwrap();
-            let _ = turn.gate.recv();
+            let (gate, ends) = &mut *turn;
+            let _ = gate.recv();
             // Long enough for those whom the one before has woken to fall asleep again.
-            std::thread::sleep(std::time::Duration::from_millis(20));
-            Ok(at(turn.ends.pop().unwrap()))
+            thread::sleep(Duration::from_millis(20));
+            Ok(at(ends.pop().unwrap()))
         }
     }
 
     #[test]
     fn a_sync_that_covers_less_than_was_waited_for_leaves_nobody_asleep() {
-        use std::time::Duration;
-
-        let (open, gate) = std::sync::mpsc::channel();
-        let (finished, ends) = std::sync::mpsc::channel();
+        let (open, gate) = channel();
+        let (finished, ends) = channel();
         let commit = Arc::new(Commit::new("here".into(), at(0)));
         // As that of the segment before the active one: the second covers nothing new.
-        let ends_in_turn = vec![512, 512, 64, 64];
-        let disk = InTurn {
-            gate,
-            ends: ends_in_turn,
-        };
-        let disk = Arc::new(Shared(std::sync::Mutex::new(disk)));
+        let in_turn = (gate, vec![512, 512, 64, 64]);
+        let disk = Arc::new(InTurn(std::sync::Mutex::new(in_turn)));
         for position in [64, 128, 192, 256, 320] {
             let waiting = (Arc::clone(&commit), Arc::clone(&disk), finished.clone());
-            std::thread::spawn(move || {
+            thread::spawn(move || {
                 let (commit, disk, finished) = waiting;
                 commit.wait(at(position), &*disk).unwrap();
                 finished.send(position).unwrap();
             });
             // Only the first leads; the others sleep meanwhile, or the test sees less.
             while commit.state.lock().begun == 0 {
-                std::thread::yield_now();
+                thread::yield_now();
             }
         }
-        std::thread::sleep(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(50));
         drop(open);
         let woken = || ends.recv_timeout(Duration::from_secs(20));
         let mut woken: Vec<u64> = std::iter::from_fn(|| woken().ok()).take(5).collect();

@@ -6,7 +6,7 @@ use idjournal::{Cache, OnDuplicate, Owner, Reserve, Store};
 
 use crate::ids::{Id, Source};
 use crate::place::{Medium, Run};
-use crate::rounds::Rounds;
+use crate::rounds::{Rounds, Side};
 use crate::row::Row;
 use crate::work::{How, Work, add_all};
 use crate::{Result, shown};
@@ -75,9 +75,8 @@ fn claim_all(cache: &Cache, ids: &[Id]) -> Result<()> {
 /// Adds to a plain address, beside addresses of plain IDs and beside those that use all there is.
 pub(crate) fn rows(run: &Run, window: u64) -> Result<Vec<Row>> {
     let (turn, mut rounds) = (run.turn(), Rounds::default());
-    let mut sides = Vec::new();
     let mut directories = Vec::new();
-    for neighbours in [Neighbours::Plain, Neighbours::All] {
+    let mut sides_beside = |neighbours: Neighbours| -> Result<[Side; 2]> {
         let directory = run.directory(Medium::Memory)?;
         let options = How::MAPPED.options(window);
         let mut stored = Work::open(&directory.path().join("store"), window, options)?;
@@ -87,22 +86,19 @@ pub(crate) fn rows(run: &Run, window: u64) -> Result<Vec<Row>> {
         neighbours.settle(&bare.store)?;
         let bare = rounds.side(move || bare.adds(turn));
         let stored = rounds.side(move || stored.adds(turn));
-        sides.push([bare, stored]);
-    }
+        Ok([bare, stored])
+    };
+    let plain = sides_beside(Neighbours::Plain)?;
+    let beside = sides_beside(Neighbours::All)?;
     // Rounds are cheap here, and the sides lie near each other.
     rounds.run(3 * run.rounds())?;
-    let [plain, beside] = [0, 1].map(|side| [0, 1].map(|kind| rounds.best(sides[side][kind])));
-    let rows = ["bare", "tmpfs"]
+    let kinds = ["bare", "tmpfs"]
         .into_iter()
-        .zip([0, 1])
-        .map(|(what, kind)| {
-            let name = format!("adds beside all features, {}, {what}", shown(window));
-            Row::rate(
-                &name,
-                beside[kind],
-                ("beside plain IDs", plain[kind]),
-                SHARE,
-            )
-        });
+        .zip(plain.into_iter().zip(beside));
+    let rows = kinds.map(|(what, (plain, beside))| {
+        let name = format!("adds beside all features, {}, {what}", shown(window));
+        let limit = ("beside plain IDs", rounds.best(plain));
+        Row::rate(&name, rounds.best(beside), limit, SHARE)
+    });
     Ok(rows.collect())
 }

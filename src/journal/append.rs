@@ -302,7 +302,7 @@ impl Inner {
         let rest = self.writer.as_ref().map_or(0, SegmentWriter::room);
         let is_near_the_end = self.next.is_none() || rest < segment_bytes / 2;
         let is_short = is_near_the_end && self.ring.free_count(segment_bytes) == 0;
-        let is_behind = owed > 4 * segment_bytes || is_short && owed > segment_bytes / 2;
+        let is_behind = owed > journal.owed_at_most() || is_short && owed > segment_bytes / 2;
         if is_behind { owed } else { 0 }
     }
 
@@ -381,6 +381,11 @@ impl Journal {
         (self.segment_bytes / 64).min(64 << 10)
     }
 
+    /// How much looking may be owed before who appends waits for it, whatever room there is.
+    fn owed_at_most(&self) -> u64 {
+        4 * self.segment_bytes
+    }
+
     /// Whether so much was owed after an append that was owing that the calls must do it
     /// themselves.
     pub(crate) fn is_behind(&self) -> bool {
@@ -389,6 +394,6 @@ impl Journal {
 
     /// Whether that is so much that they must wait for it, if somebody is at it already.
     pub(crate) fn is_far_behind(&self) -> bool {
-        self.behind.load(Ordering::Relaxed) > 4 * self.segment_bytes
+        self.behind.load(Ordering::Relaxed) > self.owed_at_most()
     }
 }
